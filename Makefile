@@ -1,0 +1,72 @@
+# Every target sets up what it needs from a bare checkout: Python 3.11 or newer and make are all that must be there.
+
+PYTHON ?= python3
+JOBS ?= 2
+RUNS ?= 20
+SEED ?= 1
+PG ?= 14
+UPGRADE ?=
+PYTEST_FLAGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-fast test-postgres check format lock chaos bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(READY) ## Send one campaign to 2,000 people, once, through kills, and prove it
+	$(BIN)/python -m sendonce_cli.demo
+
+test: $(READY) ## Run all tests (PYTEST_FLAGS="-k pace" for some, JOBS=1 for one at a time)
+	$(TESTS) $(PYTEST_FLAGS)
+
+test-fast: $(READY) ## Run the unit tests: no database, no network
+	$(BIN)/pytest tests/unit $(PYTEST_FLAGS)
+
+test-postgres: $(READY) ## Run the integration tests on another PostgreSQL (PG=14 to 18)
+	SENDONCE_TEST_PG_BIN="$$($(BIN)/python tools/fetch_postgres.py $(PG))" && export SENDONCE_TEST_PG_BIN && \
+	  $(TESTS) tests/integration $(PYTEST_FLAGS)
+
+check: $(READY) ## Lint, check formatting, types, imports, sizes and the lock files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/sizes.py
+	$(BIN)/python tools/lock.py --check
+
+format: $(READY) ## Format, and fix what ruff can fix
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(READY) ## Lock the dependencies anew after a change in pyproject.toml (UPGRADE=1 for newer versions)
+	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
+
+chaos: $(READY) ## Send through random faults and judge by the far end's ledger (RUNS=n SEED=s)
+	$(BIN)/python tests/chaos/run.py --runs $(RUNS) --seed $(SEED)
+
+bench: $(READY) ## Measure side by side with peers; writes build/bench.json
+	$(BIN)/python tests/bench/run.py
+
+clean: ## Remove the environment, caches and what was built
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Two stamps, so that a change of a tool's settings in pyproject.toml does not go through all the dependencies.
+$(VENV)/.dependencies: requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Sendonce needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "python3 -m venv does not work here; on Debian: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(READY): $(VENV)/.dependencies pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

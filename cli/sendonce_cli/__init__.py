@@ -1,0 +1,1 @@
+"""The `sendonce` command: runs, shows and proves campaigns from one machine."""

@@ -1,0 +1,179 @@
+"""Everything about a campaign that can be known to be wrong before the store is touched.
+
+In: the documents and the files they refer to. Out: the campaign ready to be adopted (`Checked`), or SpecError with
+every problem at its line. Nothing is written and nothing is sent here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sendonce_cli.bundle import Bundle, CampaignDocument
+from sendonce_cli.materials import Materials
+from sendonce_store.spec import (
+    CampaignSpec,
+    ClusterNotificationProvider,
+    Document,
+    Message,
+    NotificationProvider,
+    Path,
+    Problem,
+    ProviderSpec,
+    SpecError,
+    Template,
+)
+from sendonce_worker.campaign import read_secrets
+from sendonce_worker.providers.errors import ProviderConfigError
+from sendonce_worker.providers.registry import build_provider
+from sendonce_worker.rendering import CompiledMessage, TemplateError, compile_message
+
+__all__ = ["Checked", "check_campaign", "check_provider"]
+
+_FROM_CONFIG_MAP = ("subject", "text", "html")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A campaign that can be adopted: `spec` has the templates of ConfigMaps in it.
+
+    `providers` are the documents' own, by channel; a channel that is not in it uses a provider of the store.
+    """
+
+    source: CampaignDocument
+    spec: CampaignSpec
+    templates: Mapping[str, CompiledMessage]
+    providers: Mapping[str, Document]
+
+    @property
+    def namespace(self) -> str:
+        """The campaign's namespace."""
+        return self.source.campaign.metadata.namespace
+
+    @property
+    def channels(self) -> list[str]:
+        """The campaign's channels."""
+        return [message.channel.value for message in self.spec.messages]
+
+    def problem(self, path: Path, message: str) -> Problem:
+        """A problem at a place in the campaign's document."""
+        return self.source.document.problem(path, message)
+
+
+async def check_campaign(bundle: Bundle, source: CampaignDocument, materials: Materials) -> Checked:
+    """Check templates, files, providers and their Secrets. Raises SpecError."""
+    problems: list[Problem] = []
+    messages, templates = [], {}
+    for no, message in enumerate(source.campaign.spec.messages):
+        resolved = _resolve(source.document, no, message, materials, problems)
+        messages.append(resolved)
+        if compiled := _compile(source.document, no, message, resolved, problems):
+            templates[message.channel.value] = compiled
+    spec = source.campaign.spec.model_copy(update={"messages": tuple(messages)})
+    problems += _missing_files(source.document, spec, materials)
+    named = {
+        message.channel.value: bundle.provider_of(message, source.campaign.metadata.namespace) for message in messages
+    }
+    providers = {channel: document for channel, document in named.items() if document is not None}
+    for document in {id(document): document for document in providers.values()}.values():
+        found = await check_provider(spec_of(document), materials)
+        problems += [document.problem(("spec", *path), words) for path, words in found]
+    if problems:
+        raise SpecError(problems)
+    return Checked(source, spec, templates, providers)
+
+
+def _resolve(document: Document, no: int, message: Message, materials: Materials, problems: list[Problem]) -> Message:
+    """Read the ConfigMap of a template into it; fields that are given in the template come first."""
+    template = message.template
+    if template.config_map_ref is None:
+        return message
+    here: Path = ("spec", "messages", no, "template", "configMapRef", "name")
+    name = template.config_map_ref.name
+    keys = materials.config_map(name)
+    if not keys:
+        problems.append(document.problem(here, materials.missing("ConfigMap", name)))
+        return message
+    found: dict[str, object] = {}
+    for key in _FROM_CONFIG_MAP:
+        if key in keys and getattr(template, key) is None:
+            try:
+                found[key] = keys[key].read_bytes().decode()
+            except UnicodeDecodeError:
+                problems.append(
+                    document.problem(here, f"key {key} of ConfigMap {name} is not UTF-8 text; save it as such")
+                )
+    resolved: Template = template.model_copy(update={**found, "config_map_ref": None})
+    return message.model_copy(update={"template": resolved})
+
+
+def _compile(
+    document: Document, no: int, message: Message, resolved: Message, problems: list[Problem]
+) -> CompiledMessage | None:
+    try:
+        return compile_message(resolved.template, message.channel.value)
+    except TemplateError as error:
+        line = "" if error.line is None else f"line {error.line} of the template: "
+        field = error.field.partition(".")[0]
+        own = getattr(message.template, {"from": "from_", "replyTo": "reply_to"}.get(field, field), None)
+        path: Path = ("spec", "messages", no, "template", field)
+        if own is None and message.template.config_map_ref is not None:
+            line = f"ConfigMap {message.template.config_map_ref.name}, key {field}: {line}"
+            path = ("spec", "messages", no, "template", "configMapRef")
+        problems.append(document.problem(path, f"{line}{error.message}"))
+        return None
+
+
+def _missing_files(document: Document, spec: CampaignSpec, materials: Materials) -> Iterator[Problem]:
+    """References of the recipients to keys that are not there."""
+    recipients = spec.recipients
+    config_map, http, postgres = recipients.config_map_key_ref, recipients.http, recipients.postgres
+    if config_map and config_map.key not in materials.config_map(config_map.name):
+        here: Path = ("spec", "recipients", "configMapKeyRef")
+        yield document.problem(here, materials.missing("ConfigMap", config_map.name, config_map.key))
+    secrets = {
+        ("secretKeyRef",): recipients.secret_key_ref,
+        ("http", "urlSecretKeyRef"): http.url_secret_key_ref if http else None,
+        ("postgres", "dsnSecretKeyRef"): postgres.dsn_secret_key_ref if postgres else None,
+    }
+    for path, ref in secrets.items():
+        if ref is not None and ref.key not in materials.secret(ref.name):
+            yield document.problem(("spec", "recipients", *path), materials.missing("Secret", ref.name, ref.key))
+    headers = http.headers_secret_ref if http else None
+    if headers is not None and not materials.secret(headers.name):
+        here = ("spec", "recipients", "http", "headersSecretRef")
+        yield document.problem(here, materials.missing("Secret", headers.name))
+
+
+def spec_of(document: Document) -> ProviderSpec:
+    """The settings in a provider's document."""
+    resource = document.resource
+    if not isinstance(resource, NotificationProvider | ClusterNotificationProvider):
+        raise TypeError(resource.kind)
+    return resource.spec
+
+
+async def check_provider(spec: ProviderSpec, materials: Materials) -> list[tuple[Path, str]]:
+    """What keeps a provider from being used: a missing or wrong Secret, a wrong setting; path in its spec and words."""
+    missing = list(_missing_secrets(spec, materials))
+    if missing:
+        return missing
+    try:
+        secrets, ca = read_secrets(spec, materials.root)
+        provider = build_provider(spec, secrets, ca)
+    except ProviderConfigError as error:
+        return [(tuple(error.field.split(".")), error.message)]
+    await provider.aclose()
+    return []
+
+
+def _missing_secrets(spec: ProviderSpec, materials: Materials) -> Iterator[tuple[Path, str]]:
+    credentials = spec.credentials_secret_ref
+    if credentials is not None and not materials.secret(credentials.name):
+        yield ("credentialsSecretRef", "name"), materials.missing("Secret", credentials.name)
+    for path, ref in (
+        (("http", "tls", "caSecretRef"), spec.http.tls.ca_secret_ref if spec.http else None),
+        (("smtp", "caSecretRef"), spec.smtp.ca_secret_ref if spec.smtp else None),
+    ):
+        if ref is not None and "ca.crt" not in materials.secret(ref.name):
+            yield path, materials.missing("Secret", ref.name, "ca.crt")

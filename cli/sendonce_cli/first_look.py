@@ -1,0 +1,105 @@
+"""A first look at the recipients before anything is written: whether the source opens, whether its rows can be sent to.
+
+One block of at most 5,000 rows is read. A single bad row is no reason to stop; a list in which every row fails, or
+every message, means that the campaign itself is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from sendonce_cli.checking import Checked
+from sendonce_cli.contents import variables_of
+from sendonce_cli.materials import Materials
+from sendonce_store.recipients import Recipient, Rejected
+from sendonce_store.spec import CampaignSpec, Path, Problem
+from sendonce_store.spec.channels import ADDRESS_COLUMNS
+from sendonce_worker.importing import Files, ImportSourceError, normalise_rows, open_import, read_query
+from sendonce_worker.rendering import CompiledMessage, RenderError
+
+__all__ = ["Rows", "look", "recipient_blocks"]
+
+# so many recipients of the block are rendered
+SAMPLE = 50
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a source, in order."""
+
+    recipients: Sequence[Recipient]
+    rejected: Sequence[Rejected]
+
+
+async def recipient_blocks(spec: CampaignSpec, materials: Materials) -> AsyncGenerator[Rows, None]:
+    """The whole source, block by block. Raises ImportSourceError."""
+    channels, files = [message.channel.value for message in spec.messages], Files(materials.root)
+    postgres = spec.recipients.postgres
+    if postgres is None:
+        async with aclosing(open_import(spec.recipients, channels, files)) as blocks:
+            async for block in blocks:
+                yield Rows(block.recipients, block.rejected)
+        return
+    dsn = files.secret_text(postgres.dsn_secret_key_ref, "spec.recipients.postgres.dsnSecretKeyRef")
+    line = 1
+    async with aclosing(read_query(dsn, postgres.query, channels)) as pages:
+        async for page in pages:
+            outcome = normalise_rows(page, line, channels)
+            line += len(page)
+            yield Rows(outcome.recipients, outcome.rejected)
+
+
+async def look(checked: Checked, materials: Materials) -> list[Problem]:
+    """Open the source, read its first block and judge it."""
+    try:
+        async with aclosing(recipient_blocks(checked.spec, materials)) as blocks:
+            async for block in blocks:
+                return list(judge(checked, block))
+    except ImportSourceError as error:
+        return [checked.problem(tuple(error.field.split(".")), error.problem)]
+    return []
+
+
+def judge(checked: Checked, block: Rows) -> Iterator[Problem]:
+    """What is wrong with all of the rows."""
+    if not block.recipients:
+        if block.rejected:
+            yield checked.problem(("spec", "recipients"), f"no row can be used: {told(block.rejected)}")
+        return
+    columns = " or ".join(column for channel, column in ADDRESS_COLUMNS.items() if channel.value in checked.channels)
+    if not any(recipient.addresses for recipient in block.recipients):
+        rows = len(block.recipients)
+        yield checked.problem(
+            ("spec", "recipients"), f"none of the first {rows} recipients has an address: give {columns}"
+        )
+        return
+    for no, message in enumerate(checked.spec.messages):
+        channel = message.channel.value
+        error = fails_for_all(checked.templates[channel], channel, block.recipients)
+        if error is not None:
+            field = (error.field or "").partition(".")[0]
+            path: Path = ("spec", "messages", no, "template", *([field] if field else []))
+            yield checked.problem(path, f"can be rendered for none of the first recipients: {error}")
+
+
+def told(rejected: Sequence[Rejected]) -> str:
+    """The first few refused rows in words."""
+    shown = [f"line {row.line}: {row.field}: {row.reason}" for row in rejected[:_EXAMPLES]]
+    more = len(rejected) - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
+
+
+def fails_for_all(template: CompiledMessage, channel: str, recipients: Sequence[Recipient]) -> RenderError | None:
+    """The first error if the message can be rendered for none of them (those with an address for it); else None."""
+    first: RenderError | None = None
+    for recipient in [one for one in recipients if channel in one.addresses][:SAMPLE]:
+        try:
+            template.render(variables_of(recipient))
+        except RenderError as error:
+            first = first or error
+        else:
+            return None
+    return first

@@ -1,0 +1,98 @@
+"""Options that commands share: which store, which namespace, which form of output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["StoreChoice", "output_option", "store_options"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+FORMATS = ("table", "json", "yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreChoice:
+    """The store that a command works on: `database` is a DSN; without it the embedded server in `data`."""
+
+    database: str | None
+    data: Path
+    namespace: str
+
+    @property
+    def embedded_root(self) -> Path:
+        """The embedded server's folder."""
+        return self.data / "postgres"
+
+    @property
+    def log_folder(self) -> Path:
+        """Where workers of local runs write."""
+        return self.data / "logs"
+
+
+def default_data_folder() -> Path:
+    """`$XDG_DATA_HOME/sendonce`, by default in the home; for root, whose home nobody else may enter, /var/lib."""
+    given = os.environ.get("XDG_DATA_HOME")
+    if given:
+        return Path(given) / "sendonce"
+    if os.geteuid() == 0:
+        return Path("/var/lib/sendonce")
+    return Path.home() / ".local" / "share" / "sendonce"
+
+
+def store_options(command: Command) -> Command:
+    """Add --database, --data and --namespace; the command gets them as one `store`, a StoreChoice."""
+
+    @wraps(command)
+    def with_store(database: str | None, data: Path | None, namespace: str, **rest: object) -> object:
+        choice = StoreChoice(database or None, (data or default_data_folder()).absolute(), namespace)
+        return command(store=choice, **rest)
+
+    options = (
+        click.option(
+            "--database",
+            metavar="DSN",
+            envvar="SENDONCE_DATABASE",
+            show_envvar=True,
+            help="PostgreSQL to use, such as postgresql://user@host/sendonce. Default: an embedded one.",
+        ),
+        click.option(
+            "--data",
+            type=click.Path(file_okay=False, path_type=Path),
+            envvar="SENDONCE_DATA",
+            show_envvar=True,
+            help="Folder of the embedded PostgreSQL and of logs. Default: $XDG_DATA_HOME/sendonce.",
+        ),
+        click.option(
+            "-n",
+            "--namespace",
+            default="default",
+            envvar="SENDONCE_NAMESPACE",
+            show_default=True,
+            help="Namespace of the campaign.",
+        ),
+    )
+    for option in reversed(options):
+        with_store = option(with_store)
+    return with_store  # type: ignore[return-value]  # click decorates functions in place
+
+
+def output_option(command: Command) -> Command:
+    """Add -o/--output."""
+    option = click.option(
+        "-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="Form of the output."
+    )
+    return option(command)
+
+
+def campaign_argument(command: Command) -> Command:
+    """Add the argument CAMPAIGN, completed by the shell."""
+    from sendonce_cli.completing import complete_campaign  # noqa: PLC0415 - it opens stores; most commands never do
+
+    return click.argument("campaign", metavar="CAMPAIGN", shell_complete=complete_campaign)(command)

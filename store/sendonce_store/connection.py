@@ -1,0 +1,46 @@
+"""Connections to the store: a DSN in, an autocommit psycopg connection with the settings that all rely on out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+Connection = psycopg.AsyncConnection[dict[str, Any]]
+
+# A process frozen in the middle of a transaction would keep its row locks, and a batch that is locked is skipped by
+# every other worker: the server ends such a session. The other bounds turn a hang into an error that is handled.
+SESSION_SETTINGS = (
+    "-c timezone=UTC -c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=10s "
+    "-c client_connection_check_interval=5s -c default_transaction_isolation=read\\ committed"
+)
+
+
+class StoreUnavailableError(Exception):
+    """The database can't be reached or refuses us; the message names the host and the fix, never the password."""
+
+
+def _describe(dsn: str) -> str:
+    info = psycopg.conninfo.conninfo_to_dict(dsn)
+    return f"database {info.get('dbname', '?')} at {info.get('host', 'the default socket')}:{info.get('port', 5432)}"
+
+
+async def connect(dsn: str, *, application_name: str = "sendonce", connect_timeout: int = 10) -> Connection:
+    """Open one connection. Raises StoreUnavailableError."""
+    try:
+        return await psycopg.AsyncConnection.connect(
+            dsn,
+            autocommit=True,
+            row_factory=dict_row,
+            application_name=application_name,
+            connect_timeout=connect_timeout,
+            keepalives_idle=5,
+            keepalives_interval=3,
+            keepalives_count=3,
+            tcp_user_timeout=15_000,
+            options=SESSION_SETTINGS,
+        )
+    except psycopg.Error as error:
+        message = f"{_describe(dsn)} can't be used: {str(error).strip()}. Check that it runs and that the DSN is right."
+        raise StoreUnavailableError(message) from error

@@ -1,0 +1,279 @@
+"""The queue as a worker sees it: claim a batch, take turns on it, release it.
+
+A *turn* is one transaction behind the batch's lease: the results of finished hand-offs go in, rows that end or wait
+without a hand-off are settled, and the next group comes back committed as `sending`. All of it travels in one
+pipeline, so a turn costs one round trip. Any guard that fails raises LeaseLostError and nothing of the turn holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from sendonce_store.connection import Connection
+from sendonce_store.fallbacks import add_fallbacks
+from sendonce_store.queries import load
+from sendonce_store.rows import (
+    Batch,
+    Fallback,
+    Holder,
+    Repeats,
+    Result,
+    Row,
+    Started,
+    Terms,
+    Turn,
+    TurnOutcome,
+    Unsent,
+)
+
+SQL = load("queue")
+FALLBACK_SQL = load("fallbacks")
+LEASE_LOST = "SO001"
+# a batch is parked when its lease ended this often in a row without one finished attempt
+MAX_CRASHES = 5
+
+
+class LeaseLostError(Exception):
+    """Somebody else may hold the batch: stop handing off at once. What is in flight becomes late evidence."""
+
+
+@dataclass(slots=True)
+class _Cursors:
+    """The statements under way in one pipeline."""
+
+    results: Any = None
+    settled: Any = None
+    started: Any = None
+    flags: Any = None
+    others: list[Any] = field(default_factory=list)
+
+
+async def claim(
+    conn: Connection, holder: Holder, token: UUID, lease: float, repeats: Mapping[str, Repeats]
+) -> Batch | None:
+    """Claim one due batch and settle what a holder before left in `sending`. None: nothing is due, or it was parked."""
+    async with conn.transaction():
+        cursor = await conn.execute(
+            SQL["claim"],
+            {"token": token, "worker": holder.worker, "lease": lease, "campaign": holder.campaign_id},
+        )
+        found = await cursor.fetchone()
+        if found is None:
+            return None
+        batch = _batch(found, token)
+        if batch.kind == "send" and batch.channel is not None:
+            await recover(conn, batch, repeats[batch.channel])
+            if batch.crashes >= MAX_CRASHES:
+                await _park(conn, batch, holder)
+                return None
+    return batch
+
+
+def _batch(row: Mapping[str, Any], token: UUID) -> Batch:
+    return Batch(
+        row["id"],
+        token,
+        row["kind"],
+        row["channel"],
+        row["provider_id"],
+        row["cursor"],
+        row["crashes"],
+        row["claims"],
+    )
+
+
+async def recover(conn: Connection, batch: Batch, repeats: Repeats) -> int:
+    """Settle rows in `sending` that no living holder of this batch has in its hands; returns how many."""
+    cursor = await conn.execute(SQL["recover"], {"batch": batch.id} | repeats.parameters())
+    row = await cursor.fetchone()
+    return int(row["recovered"]) if row else 0
+
+
+async def _park(conn: Connection, batch: Batch, holder: Holder) -> None:
+    await conn.execute(SQL["park"], {"batch": batch.id})
+    await add_fallbacks(conn, holder.campaign_id, batch.id)
+    await conn.execute(SQL["release"], {"batch": batch.id, "token": batch.token})
+
+
+async def due_rows(conn: Connection, batch: Batch) -> list[Row]:
+    """Read what is due of the batch, in order."""
+    cursor = await conn.execute(SQL["due_rows"], {"batch": batch.id})
+    return [Row(**row) for row in await cursor.fetchall()]
+
+
+async def take_turn(conn: Connection, batch: Batch, holder: Holder, turn: Turn, terms: Terms) -> TurnOutcome:
+    """Do one turn. Raises LeaseLostError, and psycopg.Error when its fate is unknown (then `reread`)."""
+    cursors = _Cursors()
+    try:
+        async with conn.pipeline(), conn.transaction():
+            await conn.execute(SQL["hold_lease"], {"batch": batch.id, "token": batch.token})
+            await _queue_turn(conn, cursors, batch, holder, turn)
+            await _queue_group(conn, cursors, batch, holder, turn, terms.repeats)
+            for fallback in terms.fallbacks:
+                await _queue_fallback(conn, batch, fallback)
+            cursors.flags = await conn.execute(SQL["flags"], {"batch": batch.id})
+    except psycopg.Error as error:
+        raise_if_lease_lost(error)
+        raise
+    return await _collect(cursors)
+
+
+def raise_if_lease_lost(error: psycopg.Error) -> None:
+    """Turn the guard's own error into LeaseLostError."""
+    if error.sqlstate == LEASE_LOST:
+        raise LeaseLostError(str(error)) from error
+
+
+async def _queue_turn(conn: Connection, cursors: _Cursors, batch: Batch, holder: Holder, turn: Turn) -> None:
+    here = {"batch": batch.id, "token": batch.token}
+    if turn.lease is not None:
+        await conn.execute(SQL["renew"], here | {"lease": turn.lease})
+    if turn.results:
+        await _queue_results(conn, cursors, batch, holder, turn.results)
+    if turn.unsent:
+        cursors.settled = await conn.execute(SQL["settle_unsent"], here | _unsent_columns(turn.unsent))
+
+
+async def _queue_group(  # noqa: PLR0913 - what one statement takes
+    conn: Connection, cursors: _Cursors, batch: Batch, holder: Holder, turn: Turn, repeats: Repeats
+) -> None:
+    if not turn.group:
+        return
+    group = {"nos": [no for no, _ in turn.group], "digests": [digest for _, digest in turn.group]}
+    writer = {"batch": batch.id, "worker": holder.worker}
+    cursors.started = await conn.execute(SQL["begin_sending"], writer | group | repeats.parameters())
+
+
+async def _queue_results(
+    conn: Connection, cursors: _Cursors, batch: Batch, holder: Holder, results: Sequence[Result]
+) -> None:
+    here = {"batch": batch.id}
+    cursors.results = await conn.execute(SQL["write_results"], here | _result_columns(results))
+    await conn.execute(SQL["progress"], here)
+    if any(result.state == "sent" for result in results):
+        await conn.execute(SQL["flowing"], {"provider": batch.provider_id})
+    noted = [result for result in results if result.outcome is not None]
+    if noted:
+        writer = {"namespace": holder.namespace, "campaign": holder.campaign_id, "worker": holder.worker}
+        await conn.execute(SQL["note_attempts"], here | writer | _attempt_columns(noted))
+
+
+async def _queue_fallback(conn: Connection, batch: Batch, fallback: Fallback) -> None:
+    parameters = {
+        "batch": batch.id,
+        "channel": fallback.channel,
+        "provider": fallback.provider_id,
+        "states": list(fallback.states),
+    }
+    await conn.execute(FALLBACK_SQL["fallback_batch"], parameters)
+    await conn.execute(FALLBACK_SQL["fallback_rows"], parameters)
+
+
+async def _collect(cursors: _Cursors) -> TurnOutcome:
+    written = await cursors.results.fetchall() if cursors.results else []
+    settled = await cursors.settled.fetchall() if cursors.settled else []
+    started = await cursors.started.fetchall() if cursors.started else []
+    flags = await cursors.flags.fetchone()
+    return TurnOutcome(
+        written=frozenset(row["no"] for row in written),
+        settled={row["no"]: row["state"] for row in settled},
+        started=[Started(**row) for row in started],
+        stopped=bool(flags and flags["stopped"]),
+        paused=bool(flags and flags["paused"]),
+    )
+
+
+def _result_columns(results: Sequence[Result]) -> dict[str, list[Any]]:
+    return {
+        "nos": [r.no for r in results],
+        "seqs": [r.seq for r in results],
+        "states": [r.state for r in results],
+        "reasons": [r.reason for r in results],
+        "codes": [r.code for r in results],
+        "errors": [r.error for r in results],
+        "message_ids": [r.message_id for r in results],
+        "delays": [r.delay for r in results],
+        "unknowns": [r.unknown for r in results],
+        "used": [r.used for r in results],
+    }
+
+
+def _attempt_columns(results: Sequence[Result]) -> dict[str, list[Any]]:
+    return {
+        "nos": [r.no for r in results],
+        "seqs": [r.seq for r in results],
+        "outcomes": [r.outcome or "accepted" for r in results],
+        "codes": [r.code for r in results],
+        "messages": [r.error for r in results],
+    }
+
+
+def _unsent_columns(rows: Sequence[Unsent]) -> dict[str, list[Any]]:
+    return {
+        "nos": [r.no for r in rows],
+        "states": [r.state for r in rows],
+        "reasons": [r.reason for r in rows],
+        "codes": [r.code for r in rows],
+        "errors": [r.error for r in rows],
+        "delays": [r.delay for r in rows],
+    }
+
+
+async def renew(conn: Connection, batch: Batch, lease: float) -> None:
+    """Make the lease last `lease` seconds from now. Raises LeaseLostError."""
+    cursor = await conn.execute(SQL["renew"], {"batch": batch.id, "token": batch.token, "lease": lease})
+    if await cursor.fetchone() is None:
+        message = f"the lease of batch {batch.id} is lost"
+        raise LeaseLostError(message)
+
+
+async def release(conn: Connection, batch: Batch) -> str:
+    """Let the batch go; returns `done` or `pending`, as its rows say. Raises LeaseLostError."""
+    try:
+        async with conn.transaction():
+            await conn.execute(SQL["hold_lease"], {"batch": batch.id, "token": batch.token})
+            cursor = await conn.execute(SQL["release"], {"batch": batch.id, "token": batch.token})
+            row = await cursor.fetchone()
+    except psycopg.Error as error:
+        raise_if_lease_lost(error)
+        raise
+    return str(row["state"]) if row else "pending"
+
+
+async def reread(conn: Connection, batch: Batch, nos: Sequence[int]) -> list[Started]:
+    """After a commit whose fate is unknown: the rows as they are now, read under the lease. Raises LeaseLostError."""
+    try:
+        async with conn.transaction():
+            await conn.execute(SQL["hold_lease"], {"batch": batch.id, "token": batch.token})
+            cursor = await conn.execute(SQL["reread"], {"batch": batch.id, "nos": list(nos)})
+            return [Started(**row) for row in await cursor.fetchall()]
+    except psycopg.Error as error:
+        raise_if_lease_lost(error)
+        raise
+
+
+async def record_evidence(conn: Connection, batch: Batch, holder: Holder, results: Sequence[Result]) -> int:
+    """Keep answers that came after the lease was lost; an acceptance among them settles its row. Returns how many."""
+    writer = {"namespace": holder.namespace, "campaign": holder.campaign_id, "worker": holder.worker}
+    accepted = [result for result in results if result.state == "sent"]
+    ids = {"message_ids": [result.message_id for result in results]}
+    async with conn.transaction():
+        await conn.execute(SQL["late_evidence"], {"batch": batch.id} | writer | ids | _attempt_columns(results))
+        if not accepted:
+            return 0
+        cursor = await conn.execute(SQL["accept_late"], {"batch": batch.id} | _result_columns(accepted))
+        settled = await cursor.fetchall()
+        await conn.execute(SQL["close_if_settled"], {"batch": batch.id})
+    return len(settled)
+
+
+async def next_due(conn: Connection, campaign_id: int) -> float | None:
+    """Seconds until a batch of the campaign can be claimed (≤ 0: now); None when nothing waits."""
+    cursor = await conn.execute(SQL["next_due"], {"campaign": campaign_id})
+    row = await cursor.fetchone()
+    return row["seconds"] if row else None

@@ -1,0 +1,133 @@
+"""NotificationAction: a person's order to a campaign (retry, resolve, promote, resume), applied once."""
+
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from sendonce_store.spec.action_rules import ACTION_RULES
+from sendonce_store.spec.base import DnsLabel, Int, SpecModel, Timestamp
+from sendonce_store.spec.channels import Channel
+from sendonce_store.spec.conditions import Conditions
+from sendonce_store.spec.metadata import API_VERSION, ApiVersion, Metadata
+from sendonce_store.spec.rules import Rule
+
+__all__ = [
+    "ActionSpec",
+    "ActionStatus",
+    "ActionType",
+    "CampaignRef",
+    "DeadLetterState",
+    "DeliveryReason",
+    "DeliverySelection",
+    "NotificationAction",
+    "ResolveAs",
+]
+
+
+class ActionType(StrEnum):
+    """What is ordered."""
+
+    RETRY = "Retry"
+    RESOLVE = "Resolve"
+    PROMOTE = "Promote"
+    RESUME = "Resume"
+
+
+class DeadLetterState(StrEnum):
+    """States of a delivery that a person may change."""
+
+    FAILED = "Failed"
+    EXPIRED = "Expired"
+    CANCELLED = "Cancelled"
+    UNCERTAIN = "Uncertain"
+
+
+class DeliveryReason(StrEnum):
+    """Why a delivery failed."""
+
+    PERMANENT = "Permanent"
+    RETRIES_EXHAUSTED = "RetriesExhausted"
+    RENDER_ERROR = "RenderError"
+    INVALID_RECIPIENT = "InvalidRecipient"
+    RESOLVED = "Resolved"
+    POISON = "Poison"
+
+
+class ResolveAs(StrEnum):
+    """What became of uncertain deliveries, or what shall."""
+
+    SENT = "Sent"
+    FAILED = "Failed"
+    RESEND = "Resend"
+
+
+class CampaignRef(SpecModel):
+    """A campaign of the same namespace."""
+
+    name: Annotated[DnsLabel, Field(max_length=52)] = Field(description="Name of the campaign.")
+
+
+class DeliverySelection(SpecModel):
+    """Which deliveries are meant: those that match every list given."""
+
+    states: tuple[DeadLetterState, ...] = Field(
+        default=(),
+        max_length=4,
+        description="States; default: Failed for Retry, Uncertain for Resolve.",
+    )
+    reasons: tuple[DeliveryReason, ...] = Field(default=(), max_length=10, description="Reasons; default: all.")
+    codes: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] = Field(
+        default=(),
+        max_length=20,
+        description="Error codes of the far end, such as 4.2.2; default: all.",
+    )
+    channels: tuple[Channel, ...] = Field(default=(), max_length=8, description="Channels; default: all.")
+    limit: Int | None = Field(default=None, ge=1, le=1_000_000_000, description="Change so many deliveries at most.")
+
+
+class ActionSpec(SpecModel):
+    """What is ordered. Immutable."""
+
+    campaign_ref: CampaignRef = Field(description="The campaign that is meant.")
+    type: ActionType = Field(
+        description="Retry (dead letters), Resolve (uncertain deliveries), Promote (a canary), Resume (after a stop).",
+    )
+    deliveries: DeliverySelection | None = Field(default=None, description="Which deliveries; with Retry and Resolve.")
+    resolve_as: ResolveAs | None = Field(
+        default=None,
+        description="With Resolve: Sent, Failed, or Resend, which may reach a person twice.",
+    )
+
+    RULES: ClassVar[tuple[Rule[Any], ...]] = ACTION_RULES
+
+    @property
+    def effective_states(self) -> tuple[DeadLetterState, ...]:
+        """The states that are meant: those given, else the default of the type; empty for Promote and Resume."""
+        if self.deliveries and self.deliveries.states:
+            return self.deliveries.states
+        defaults = {ActionType.RETRY: DeadLetterState.FAILED, ActionType.RESOLVE: DeadLetterState.UNCERTAIN}
+        return (defaults[self.type],) if self.type in defaults else ()
+
+
+class ActionStatus(SpecModel):
+    """State of the action, written by the operator."""
+
+    observed_generation: Int = Field(
+        default=-1, ge=-1, description="Generation of the spec that this status speaks of."
+    )
+    matched: Int | None = Field(default=None, ge=0, description="Deliveries that matched.")
+    changed: Int | None = Field(default=None, ge=0, description="Deliveries that were changed.")
+    start_time: Timestamp | None = Field(default=None, description="When it was begun.")
+    completion_time: Timestamp | None = Field(default=None, description="When it was done.")
+    conditions: Conditions = Field(default=(), description="Conditions: Complete, Failed and Stalled.")
+
+
+class NotificationAction(SpecModel):
+    """An order to a campaign, applied once per campaign and name."""
+
+    api_version: ApiVersion = Field(default=API_VERSION, description="sendonce.dev/v1alpha1")
+    kind: Literal["NotificationAction"] = Field(default="NotificationAction", description="NotificationAction")
+    metadata: Metadata = Field(description="Name, namespace, labels.")
+    spec: ActionSpec = Field(description="What is ordered. Immutable.")
+    status: ActionStatus = Field(default=ActionStatus(), description="What became of it.")

@@ -1,0 +1,172 @@
+"""What every model of the spec is made of: the base class and the checked scalars.
+
+Flows in: plain data as `documents` reads it (or keyword arguments in Python). Flows out: frozen models, camelCase on
+the wire and snake_case in Python, every field bounded and described, because CRDs and reference pages are generated
+from them.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self
+from zoneinfo import available_timezones
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    Strict,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from sendonce_store.spec.nearest import did_you_mean
+from sendonce_store.spec.rules import Rule, enforce
+
+__all__ = [
+    "PATTERN_WORDS",
+    "Bool",
+    "DataKey",
+    "DnsLabel",
+    "DnsSubdomain",
+    "HeaderName",
+    "Int",
+    "ResourceLabel",
+    "SpecModel",
+    "TimeOfDay",
+    "Timestamp",
+    "Timezone",
+    "wire_name",
+]
+
+_WIRE_NAMES = {"account_sid": "accountSID"}
+
+
+def wire_name(name: str) -> str:
+    """Turn a Python name into the one on the wire: `reply_to` → `replyTo`, `from_` → `from`."""
+    return _WIRE_NAMES.get(name) or to_camel(name.rstrip("_"))
+
+
+class SpecModel(BaseModel):
+    """A frozen object of the spec; unknown fields are refused, and null counts as absent."""
+
+    model_config = ConfigDict(
+        alias_generator=wire_name,
+        validate_by_name=True,
+        validate_by_alias=True,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    RULES: ClassVar[tuple[Rule[Any], ...]] = ()
+    """The rules over several fields of this object."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, data: object) -> object:
+        # as the API server does for a field with a default; for the others it spares people a type error
+        if isinstance(data, Mapping):
+            return {key: value for key, value in data.items() if value is not None}
+        return data
+
+    @model_validator(mode="after")
+    def _rules_hold(self) -> Self:
+        return enforce(self.RULES, self)
+
+    def to_wire(self) -> dict[str, JsonValue]:
+        """Return plain JSON data with the names on the wire; absent fields are left out, defaults are not."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    @classmethod
+    def from_wire(cls, data: object) -> Self:
+        """Read plain JSON data with the names on the wire; raises pydantic.ValidationError."""
+        return cls.model_validate(data, by_alias=True, by_name=False)
+
+
+# --- scalars ---------------------------------------------------------------------------------------------------------
+Int = Annotated[int, Strict()]
+Bool = Annotated[bool, Strict()]
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+DNS_LABEL = rf"^{_LABEL}$"
+DNS_SUBDOMAIN = rf"^{_LABEL}(\.{_LABEL})*$"
+DATA_KEY = r"^\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$"
+RESOURCE_LABEL = r"^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$"
+HEADER_NAME = r"^[-!#$%&'*+.^_`|~0-9A-Za-z]+$"
+TIME_OF_DAY = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
+
+PATTERN_WORDS: dict[str, str] = {
+    DNS_LABEL: "must be a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit",
+    DNS_SUBDOMAIN: "must be a DNS name: lower-case letters, digits, '-' and '.', each part beginning and ending with a "
+    "letter or digit",
+    DATA_KEY: "must be a key of a ConfigMap or Secret: letters, digits, '-', '_' and '.', not beginning with '..'",
+    RESOURCE_LABEL: "must consist of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
+    HEADER_NAME: "must be a header name, such as X-Request-Id: no spaces, no colon",
+    TIME_OF_DAY: 'must be a time of day from "00:00" to "23:59"',
+}
+"""What each of these patterns means to a person."""
+
+DnsLabel = Annotated[str, Field(pattern=DNS_LABEL, min_length=1, max_length=63)]
+DnsSubdomain = Annotated[str, Field(pattern=DNS_SUBDOMAIN, min_length=1, max_length=253)]
+DataKey = Annotated[str, Field(pattern=DATA_KEY, min_length=1, max_length=253)]
+ResourceLabel = Annotated[str, Field(pattern=RESOURCE_LABEL, min_length=1, max_length=63)]
+HeaderName = Annotated[str, Field(pattern=HEADER_NAME, min_length=1, max_length=128)]
+TimeOfDay = Annotated[str, Field(pattern=TIME_OF_DAY, max_length=5)]
+
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?")
+
+
+def _parse_timestamp(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return _with_offset(value)
+    found = _RFC_3339.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise PydanticCustomError("timestamp", "must be a date and time with offset, such as 2026-12-04T09:00:00+09:00")
+    try:
+        instant = datetime.fromisoformat(found.group())
+    except ValueError as error:
+        raise PydanticCustomError("timestamp", "is no real date and time: {why}", {"why": str(error)}) from None
+    return _with_offset(instant)
+
+
+def _with_offset(value: datetime) -> datetime:
+    if value.tzinfo is None:
+        raise PydanticCustomError("timestamp_offset", "has no offset from UTC; end it with Z or an offset like +09:00")
+    return value
+
+
+def _format_timestamp(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+Timestamp = Annotated[
+    datetime,
+    BeforeValidator(_parse_timestamp),
+    PlainSerializer(_format_timestamp, return_type=str, when_used="json"),
+]
+"""An instant, RFC 3339 with offset; always aware, written in UTC."""
+
+
+@cache
+def _timezones() -> frozenset[str]:
+    # reads every file of the database: once is enough
+    return frozenset(available_timezones())
+
+
+def _check_timezone(value: str) -> str:
+    zones = _timezones()
+    if value not in zones:
+        hint = did_you_mean(value, zones) or "; use an IANA name such as Asia/Tokyo"
+        raise PydanticCustomError("timezone", "is not a known time zone{hint}", {"hint": hint})
+    return value
+
+
+Timezone = Annotated[str, Field(max_length=64), AfterValidator(_check_timezone)]
+"""An IANA time zone name."""

@@ -1,0 +1,55 @@
+"""Channels, the column in which a recipient's address for each of them stands, and who can serve which."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+__all__ = ["ADDRESS_COLUMNS", "CHANNELS_OF_TYPE", "RESERVED_COLUMNS", "Channel", "ProviderType"]
+
+
+class Channel(StrEnum):
+    """A way to reach a person."""
+
+    EMAIL = "Email"
+    SMS = "SMS"
+    LINE = "Line"
+    PUSH = "Push"
+    SLACK = "Slack"
+    TELEGRAM = "Telegram"
+    WEB_PUSH = "WebPush"
+    WEBHOOK = "Webhook"
+
+
+class ProviderType(StrEnum):
+    """What kind of far end a provider speaks to."""
+
+    HTTP = "HTTP"
+    SMTP = "SMTP"
+    TWILIO = "Twilio"
+
+
+ADDRESS_COLUMNS: Mapping[Channel, str] = MappingProxyType(
+    {
+        Channel.EMAIL: "email",
+        Channel.SMS: "phone",
+        Channel.LINE: "line",
+        Channel.PUSH: "push",
+        Channel.SLACK: "slack",
+        Channel.TELEGRAM: "telegram",
+        Channel.WEB_PUSH: "webpush",
+        Channel.WEBHOOK: "webhook",
+    },
+)
+"""Channel → CSV header, NDJSON key, SQL column or inline field of its address."""
+
+RESERVED_COLUMNS: frozenset[str] = frozenset({"id", "timezone", "locale", *ADDRESS_COLUMNS.values()})
+"""Columns with a meaning of their own; every other column is a template variable."""
+
+CHANNELS_OF_TYPE: Mapping[ProviderType, frozenset[Channel]] = MappingProxyType(
+    {
+        ProviderType.HTTP: frozenset(Channel),
+        ProviderType.SMTP: frozenset({Channel.EMAIL}),
+        ProviderType.TWILIO: frozenset({Channel.SMS}),
+    },
+)
+"""Provider type → the channels that it can serve."""

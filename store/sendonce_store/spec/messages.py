@@ -1,0 +1,96 @@
+"""`spec.messages`: what is said on which channel, through which provider."""
+
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from sendonce_store.spec.base import DnsSubdomain, HeaderName, SpecModel
+from sendonce_store.spec.campaign_rules import MESSAGE_RULES
+from sendonce_store.spec.channels import Channel
+from sendonce_store.spec.metadata import ConfigMapRef
+from sendonce_store.spec.rules import Rule
+
+__all__ = ["After", "FallbackOutcome", "Message", "ProviderKind", "ProviderRef", "Template"]
+
+Header = Annotated[str, Field(max_length=998)]
+
+
+class FallbackOutcome(StrEnum):
+    """How the first channel must have ended for the fallback to be sent."""
+
+    FAILED = "Failed"
+    NO_ADDRESS = "NoAddress"
+    SUPPRESSED = "Suppressed"
+    EXPIRED = "Expired"
+
+
+class After(SpecModel):
+    """Makes a message a fallback of another channel."""
+
+    channel: Channel = Field(description="The channel that is tried first.")
+    outcomes: tuple[FallbackOutcome, ...] = Field(
+        default=(FallbackOutcome.FAILED, FallbackOutcome.NO_ADDRESS),
+        min_length=1,
+        max_length=4,
+        description="Ends of the first channel after which this message is sent.",
+    )
+
+
+class ProviderKind(StrEnum):
+    """Which kind of provider is meant."""
+
+    NOTIFICATION_PROVIDER = "NotificationProvider"
+    CLUSTER_NOTIFICATION_PROVIDER = "ClusterNotificationProvider"
+
+
+class ProviderRef(SpecModel):
+    """The provider that takes the message."""
+
+    kind: ProviderKind = Field(
+        default=ProviderKind.NOTIFICATION_PROVIDER,
+        description="NotificationProvider (of the campaign's namespace) or ClusterNotificationProvider.",
+    )
+    name: DnsSubdomain = Field(description="Name of the provider.")
+
+
+class Template(SpecModel):
+    """What the message says; every field is a Jinja template over the recipient's variables."""
+
+    from_: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=998,
+        description="Sender, such as `News <news@example.com>` or +15005550006.",
+    )
+    reply_to: str | None = Field(default=None, min_length=1, max_length=998, description="Address for answers.")
+    subject: str | None = Field(default=None, min_length=1, max_length=998, description="Subject or title, one line.")
+    text: str | None = Field(default=None, max_length=32768, description="Plain text, at most 32 KiB.")
+    html: str | None = Field(
+        default=None,
+        max_length=32768,
+        description="HTML, Email only, at most 32 KiB; use configMapRef for more. Variables are escaped.",
+    )
+    headers: dict[HeaderName, Header] = Field(
+        default={},
+        max_length=20,
+        description="Further headers, such as List-Unsubscribe.",
+    )
+    config_map_ref: ConfigMapRef | None = Field(
+        default=None,
+        description="ConfigMap with the keys subject, text and html; fields given here come first.",
+    )
+
+
+class Message(SpecModel):
+    """One message of the campaign: a channel, a provider and a template."""
+
+    channel: Channel = Field(description="Channel of the message; one message per channel.")
+    after: After | None = Field(
+        default=None,
+        description="Send only if the message of another channel ended so. Without it, both are sent.",
+    )
+    provider_ref: ProviderRef = Field(description="Provider that takes the message.")
+    template: Template = Field(description="What the message says.")
+
+    RULES: ClassVar[tuple[Rule[Any], ...]] = MESSAGE_RULES

@@ -1,0 +1,98 @@
+"""The rules of a provider that look at more than one field, and their tables; see `campaign_rules`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sendonce_store.spec.channels import ProviderType
+from sendonce_store.spec.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sendonce_store.spec.http_provider import ErrorRule, HttpProvider
+    from sendonce_store.spec.namespaces import AllowedNamespaces, LabelRequirement
+    from sendonce_store.spec.problems import Path
+    from sendonce_store.spec.provider import ProviderSpec
+
+BLOCKS: dict[ProviderType, str] = {
+    ProviderType.HTTP: "http",
+    ProviderType.SMTP: "smtp",
+    ProviderType.TWILIO: "twilio",
+}
+"""Provider type → the field that configures it."""
+
+
+def only_the_block_of_the_type(spec: ProviderSpec) -> Iterator[Path]:
+    """The block of the type is there, and no other."""
+    for kind, block in BLOCKS.items():
+        if (getattr(spec, block) is not None) != (kind is spec.type):
+            yield (block,)
+
+
+def key_header_and_window_go_together(http: HttpProvider) -> Iterator[Path]:
+    """A key that is remembered for an unknown time makes no repeat safe; a window without a key means nothing."""
+    if http.idempotency_key_header is not None and http.key_window_seconds is None:
+        yield ("keyWindowSeconds",)
+    if http.key_window_seconds is not None and http.idempotency_key_header is None:
+        yield ("idempotencyKeyHeader",)
+
+
+def error_rule_matches_something(rule: ErrorRule) -> Iterator[Path]:
+    """A rule for everything would take successes too."""
+    if rule.status is None and rule.code is None:
+        yield ()
+
+
+def selector_goes_with_its_kind(allowed: AllowedNamespaces) -> Iterator[Path]:
+    """A selector is there exactly where it is used."""
+    if (allowed.from_ == "Selector") != (allowed.selector is not None):
+        yield ("selector",)
+
+
+def values_go_with_their_operator(requirement: LabelRequirement) -> Iterator[Path]:
+    """In and NotIn compare with values, Exists and DoesNotExist do not."""
+    if (requirement.operator in {"In", "NotIn"}) != bool(requirement.values):
+        yield ("values",)
+
+
+PROVIDER_RULES: tuple[Rule[ProviderSpec], ...] = (
+    Rule(
+        "only-the-block-of-the-type",
+        "spec",
+        "a provider has the block of its type and no other: http for HTTP, smtp for SMTP, twilio for Twilio",
+        only_the_block_of_the_type,
+    ),
+)
+HTTP_RULES: tuple[Rule[HttpProvider], ...] = (
+    Rule(
+        "key-header-and-window",
+        "spec.http",
+        "idempotencyKeyHeader and keyWindowSeconds go together: set both, or neither if keys are not honoured",
+        key_header_and_window_go_together,
+    ),
+)
+ERROR_RULE_RULES: tuple[Rule[ErrorRule], ...] = (
+    Rule(
+        "error-rule-matches-something",
+        "spec.http.errorRules[*]",
+        "set status, code or both; an error rule without either would match every answer",
+        error_rule_matches_something,
+    ),
+)
+NAMESPACES_RULES: tuple[Rule[AllowedNamespaces], ...] = (
+    Rule(
+        "selector-goes-with-its-kind",
+        "spec.allowedNamespaces",
+        "is required with `from: Selector`, and not allowed with `from: All`",
+        selector_goes_with_its_kind,
+    ),
+)
+REQUIREMENT_RULES: tuple[Rule[LabelRequirement], ...] = (
+    Rule(
+        "values-go-with-their-operator",
+        "spec.allowedNamespaces.selector.matchExpressions[*]",
+        "are required with In and NotIn, and not allowed with Exists and DoesNotExist",
+        values_go_with_their_operator,
+    ),
+)

@@ -1,0 +1,90 @@
+-- What a person orders: retry, resolve, promote, resume. Applied once per (campaign, name).
+
+-- name: begin_action
+INSERT INTO sendonce.actions (campaign_id, name, namespace, type, spec)
+VALUES (%(campaign)s, %(name)s, %(namespace)s, %(type)s, %(spec)s)
+ON CONFLICT (campaign_id, name) DO NOTHING;
+
+-- name: read_action
+SELECT type, spec, matched, changed, message, after_batch, finished_at FROM sendonce.actions
+ WHERE campaign_id = %(campaign)s AND name = %(name)s;
+
+-- name: finish_action
+UPDATE sendonce.actions SET finished_at = now(), message = %(message)s
+ WHERE campaign_id = %(campaign)s AND name = %(name)s;
+
+-- name: count_action
+UPDATE sendonce.actions
+   SET matched = matched + %(matched)s, changed = changed + %(changed)s, after_batch = %(batch)s
+ WHERE campaign_id = %(campaign)s AND name = %(name)s;
+
+-- name: next_batch
+SELECT b.id FROM sendonce.batches b
+ WHERE b.campaign_id = %(campaign)s AND b.kind = 'send' AND b.id > %(after)s
+   AND b.failed + b.uncertain + b.expired + b.cancelled > 0
+ ORDER BY b.id LIMIT 1;
+
+-- name: lock_batch
+SELECT id, state FROM sendonce.batches WHERE id = %(batch)s FOR UPDATE;
+
+-- name: reopen_campaign
+-- Totals that are true outrank "terminal stays terminal".
+UPDATE sendonce.campaigns
+   SET ended = NULL, ended_reason = NULL, ended_message = NULL, completed_at = NULL,
+       cancelled_at = CASE WHEN %(uncancel)s THEN NULL ELSE cancelled_at END
+ WHERE id = %(campaign)s;
+
+-- name: reopen_batch
+-- A batch that somebody holds finds the row by itself: release is decided from the rows.
+UPDATE sendonce.batches
+   SET state = CASE WHEN state = 'done' THEN 'pending' ELSE state END,
+       claimable_at = CASE WHEN state = 'leased' THEN claimable_at
+                           WHEN state = 'pending' THEN least(claimable_at, now()) ELSE now() END,
+       crashes = 0
+ WHERE id = %(batch)s;
+
+-- name: matching
+SELECT d.no, d.state, d.channel, d.recipient_no FROM sendonce.deliveries d
+ WHERE d.batch_id = %(batch)s AND d.state = ANY (%(states)s)
+   AND (%(reasons)s::text[] IS NULL OR d.reason = ANY (%(reasons)s))
+   AND (%(codes)s::text[] IS NULL OR d.code = ANY (%(codes)s))
+   AND (%(channels)s::text[] IS NULL OR d.channel = ANY (%(channels)s))
+ ORDER BY d.no LIMIT %(limit)s;
+
+-- name: retry_rows
+-- Not where a fallback reached the person, or still may. A row that a person had resolved as failed is a repeat that
+-- was ordered: it waits as a Resend does.
+UPDATE sendonce.deliveries d
+   SET state = 'pending', reason = NULL, code = NULL, error = NULL, finished_at = NULL, tries = 0,
+       resend_ordered = d.maybe_accepted,
+       next_attempt_at = CASE WHEN d.maybe_accepted
+         THEN greatest(now(), d.last_attempt_at + make_interval(secs => %(patience)s)) ELSE now() END
+ WHERE d.batch_id = %(batch)s AND d.no = ANY (%(nos)s) AND d.state IN ('failed', 'expired', 'cancelled')
+   AND NOT EXISTS (
+     SELECT FROM sendonce.channels ch
+       JOIN sendonce.recipients r ON r.campaign_id = d.campaign_id AND r.no = d.recipient_no
+       JOIN sendonce.deliveries f ON f.campaign_id = d.campaign_id AND f.channel = ch.channel
+                                 AND f.address = r.addresses -> ch.channel ->> 1
+      WHERE ch.campaign_id = d.campaign_id AND ch.after_channel = d.channel
+        AND f.state IN ('pending', 'sending', 'sent', 'uncertain'));
+
+-- name: resolve_rows
+UPDATE sendonce.deliveries d
+   SET state = %(state)s, reason = 'resolved', finished_at = now()
+ WHERE d.batch_id = %(batch)s AND d.no = ANY (%(nos)s) AND d.state = 'uncertain';
+
+-- name: resend_rows
+-- It waits until an attempt that is still under way must have ended, and, where the attempting process vanished, until
+-- that process is known to be gone or has been silent for long.
+UPDATE sendonce.deliveries d
+   SET state = 'pending', reason = NULL, finished_at = NULL, tries = 0, resend_ordered = true,
+       next_attempt_at = greatest(
+         now(), d.last_attempt_at + make_interval(secs => %(patience)s),
+         CASE WHEN d.reason = 'recovered' THEN
+           (SELECT w.heartbeat_at + make_interval(secs => greatest(60, 2 * %(patience)s))
+              FROM sendonce.workers w WHERE w.id = d.worker AND w.stopped_at IS NULL) END)
+ WHERE d.batch_id = %(batch)s AND d.no = ANY (%(nos)s) AND d.state = 'uncertain';
+
+-- name: close_unchanged
+-- Nothing changed after all: a batch without an open row stays done.
+UPDATE sendonce.batches SET state = 'done' WHERE id = %(batch)s AND state = 'pending' AND pending + sending = 0;

@@ -1,0 +1,242 @@
+-- The hot path: claim, take a group, write results, release. Every statement but `claim` runs behind `hold_lease`
+-- in the same transaction.
+
+-- name: claim
+-- One due batch that nobody holds, or whose holder let its lease end. An import is claimable before startAt.
+UPDATE sendonce.batches b
+   SET state = 'leased', lease_token = %(token)s, worker = %(worker)s, leased_at = now(), heartbeat_at = now(),
+       claimable_at = now() + make_interval(secs => %(lease)s), claims = b.claims + 1,
+       crashes = CASE WHEN due.state = 'leased' THEN b.crashes + 1 ELSE b.crashes END
+  FROM (SELECT b.id, b.state
+          FROM sendonce.batches b
+          JOIN sendonce.campaigns c ON c.id = b.campaign_id
+          LEFT JOIN sendonce.providers p ON p.id = b.provider_id
+         WHERE b.campaign_id = %(campaign)s AND b.state <> 'done' AND b.claimable_at <= now()
+           AND c.ended IS NULL
+           -- whatever stands still, what a dead holder left in `sending` is settled; an import goes on after a cancel
+           AND (b.sending > 0 OR CASE WHEN c.cancelled_at IS NOT NULL THEN b.kind = 'import'
+                                      ELSE NOT c.suspended AND c.halt_reason IS NULL END)
+           AND (b.kind = 'import' OR c.start_at IS NULL OR c.start_at <= now())
+           AND (p.id IS NULL OR (NOT p.suspended AND (p.paused_until IS NULL OR p.paused_until <= now())))
+         ORDER BY b.claimable_at
+         LIMIT 1
+           FOR UPDATE OF b SKIP LOCKED) due
+ WHERE b.id = due.id
+RETURNING b.id, b.kind, b.channel, b.provider_id, b.stage, b.cursor, b.crashes, b.claims;
+
+-- name: recover
+-- Rows found in `sending` were handed off, or were about to be, by a worker that is gone: repeated only where that is
+-- safe. A recovery counts as an attempt.
+WITH verdict AS (
+  SELECT d.no, CASE
+      WHEN d.evidence THEN 'sent'
+      WHEN d.tries + 1 >= %(max_attempts)s THEN 'uncertain'
+      WHEN %(key_window)s::float8 IS NULL THEN CASE WHEN %(resend)s THEN 'pending' ELSE 'uncertain' END
+      WHEN now() + make_interval(secs => %(patience)s) > d.key_first_used_at + make_interval(secs => %(key_window)s)
+        THEN CASE WHEN %(resend)s THEN 'pending' ELSE 'uncertain' END
+      ELSE 'pending' END AS state
+    FROM sendonce.deliveries d
+   WHERE d.batch_id = %(batch)s AND d.state = 'sending'
+), moved AS (
+  UPDATE sendonce.deliveries d
+     SET state = v.state, maybe_accepted = true, tries = d.tries + 1,
+         reason = CASE WHEN v.state = 'uncertain' THEN 'recovered' END,
+         error = CASE WHEN v.state = 'sent' THEN d.error ELSE 'the worker was gone before the answer was recorded' END,
+         -- an unkeyed far end may still be busy with the lost attempt
+         next_attempt_at = CASE WHEN v.state = 'pending' THEN
+           now() + make_interval(secs => CASE WHEN %(key_window)s::float8 IS NULL THEN %(patience)s ELSE 0 END) END,
+         finished_at = CASE WHEN v.state <> 'pending' THEN now() END
+    FROM verdict v
+   WHERE d.batch_id = %(batch)s AND d.no = v.no AND d.state = 'sending'
+  RETURNING d.namespace, d.campaign_id, d.no, d.attempt_seq, d.worker
+), noted AS (
+  INSERT INTO sendonce.attempts (namespace, campaign_id, batch_id, no, seq, worker, outcome, message)
+  SELECT namespace, campaign_id, %(batch)s, no, attempt_seq, worker, 'recovered',
+         'the worker was gone before the answer was recorded'
+    FROM moved
+)
+SELECT count(*) AS recovered FROM moved;
+
+-- name: park
+-- A batch that ended the life of one worker after the other: every open row of it gets a final state.
+UPDATE sendonce.deliveries d
+   SET state = CASE WHEN d.maybe_accepted THEN 'uncertain' ELSE 'failed' END,
+       reason = 'poison', error = 'workers died on this batch, again and again', next_attempt_at = NULL, finished_at = now()
+ WHERE d.batch_id = %(batch)s AND d.state = 'pending';
+
+-- name: due_rows
+-- What can be sent of a batch now, with the person it goes to.
+SELECT d.no, d.attempt_seq, d.tries, d.maybe_accepted, d.key::text AS key, d.digest, d.recipient_no,
+       r.addresses -> d.channel ->> 0 AS address, r.ref, r.timezone, r.locale, r.variables, r.addresses
+  FROM sendonce.deliveries d
+  JOIN sendonce.recipients r ON r.campaign_id = d.campaign_id AND r.no = d.recipient_no
+ WHERE d.batch_id = %(batch)s AND d.state = 'pending' AND d.next_attempt_at <= now()
+ ORDER BY d.no;
+
+-- name: hold_lease
+SELECT sendonce.hold_lease(%(batch)s, %(token)s);
+
+-- name: renew
+UPDATE sendonce.batches
+   SET claimable_at = now() + make_interval(secs => %(lease)s), heartbeat_at = now()
+ WHERE id = %(batch)s AND lease_token = %(token)s
+RETURNING id;
+
+-- name: progress
+-- An attempt ended: this batch does not kill its workers.
+UPDATE sendonce.batches SET crashes = 0 WHERE id = %(batch)s AND crashes > 0;
+
+-- name: flowing
+-- Something got through: the provider's next pause starts small again.
+UPDATE sendonce.providers SET pauses_in_row = 0
+ WHERE id = %(provider)s AND pauses_in_row > 0 AND (paused_until IS NULL OR paused_until <= now());
+
+-- name: write_results
+-- Only the attempt that was committed as `sending` can be ended, once. Evidence that came in late outranks the answer.
+UPDATE sendonce.deliveries d
+   SET state = CASE WHEN d.evidence THEN 'sent' ELSE r.state END,
+       reason = CASE WHEN d.evidence THEN NULL ELSE r.reason END,
+       code = r.code, error = r.error, message_id = coalesce(r.message_id, d.message_id),
+       maybe_accepted = d.maybe_accepted OR r.unknown, tries = d.tries + r.used,
+       next_attempt_at = CASE WHEN r.state = 'pending' AND NOT d.evidence THEN now() + make_interval(secs => r.delay) END,
+       finished_at = CASE WHEN r.state <> 'pending' OR d.evidence THEN now() END
+  FROM unnest(%(nos)s::int[], %(seqs)s::int[], %(states)s::text[], %(reasons)s::text[], %(codes)s::text[],
+              %(errors)s::text[], %(message_ids)s::text[], %(delays)s::float8[], %(unknowns)s::bool[], %(used)s::int[])
+       AS r(no, seq, state, reason, code, error, message_id, delay, unknown, used)
+ WHERE d.batch_id = %(batch)s AND d.no = r.no AND d.state = 'sending' AND d.attempt_seq = r.seq
+RETURNING d.no, d.attempt_seq, d.state;
+
+-- name: note_attempts
+INSERT INTO sendonce.attempts (namespace, campaign_id, batch_id, no, seq, worker, outcome, code, message)
+SELECT %(namespace)s, %(campaign)s, %(batch)s, a.no, a.seq, %(worker)s, a.outcome, a.code, a.message
+  FROM unnest(%(nos)s::int[], %(seqs)s::int[], %(outcomes)s::text[], %(codes)s::text[], %(messages)s::text[])
+       AS a(no, seq, outcome, code, message);
+
+-- name: settle_unsent
+-- Rows that end, or wait, without a hand-off: quiet hours, an unknown zone, a template that fails. One that may have
+-- been accepted earlier can't become "never sent".
+UPDATE sendonce.deliveries d
+   SET state = CASE WHEN d.maybe_accepted AND s.state <> 'pending' THEN 'uncertain' ELSE s.state END,
+       reason = s.reason, code = s.code, error = s.error,
+       next_attempt_at = CASE WHEN s.state = 'pending' THEN now() + make_interval(secs => s.delay) END,
+       finished_at = CASE WHEN s.state <> 'pending' THEN now() END
+  FROM unnest(%(nos)s::int[], %(states)s::text[], %(reasons)s::text[], %(codes)s::text[], %(errors)s::text[],
+              %(delays)s::float8[]) AS s(no, state, reason, code, error, delay)
+ WHERE d.batch_id = %(batch)s AND d.no = s.no AND d.state = 'pending'
+RETURNING d.no, d.state, d.reason;
+
+-- name: begin_sending
+-- The checks of the hand-off and the commit that comes before it, in one statement: only rows that come back as
+-- `sending` may be handed off.
+WITH asked AS (
+  SELECT d.no, a.digest,
+         CASE
+           WHEN c.deadline <= now() THEN 'expired'
+           WHEN EXISTS (SELECT FROM sendonce.suppressions s
+                         WHERE s.namespace = d.namespace AND s.channel = d.channel AND s.address = d.address)
+             THEN 'suppression_list'
+           WHEN EXISTS (SELECT FROM sendonce.opt_outs o
+                         WHERE o.namespace = d.namespace AND o.channel = d.channel AND o.address = d.address
+                           AND o.category = c.category AND o.topic IN ('', coalesce(c.topic, '')))
+             THEN 'opted_out'
+           WHEN d.maybe_accepted AND d.digest IS NOT NULL AND d.digest <> a.digest THEN 'content_changed'
+           WHEN d.resend_ordered OR %(resend)s OR NOT d.maybe_accepted THEN NULL
+           WHEN %(key_window)s::float8 IS NULL THEN 'repeat_not_safe'
+           WHEN now() + make_interval(secs => %(patience)s) > d.key_first_used_at + make_interval(secs => %(key_window)s)
+             THEN 'key_window_passed'
+         END AS obstacle
+    FROM unnest(%(nos)s::int[], %(digests)s::bytea[]) AS a(no, digest)
+    JOIN sendonce.deliveries d ON d.batch_id = %(batch)s AND d.no = a.no
+    JOIN sendonce.campaigns c ON c.id = d.campaign_id
+    JOIN sendonce.batches b ON b.id = d.batch_id
+    JOIN sendonce.providers p ON p.id = b.provider_id
+   WHERE d.state = 'pending'
+     AND NOT c.suspended AND c.halt_reason IS NULL AND c.cancelled_at IS NULL
+     AND NOT p.suspended AND (p.paused_until IS NULL OR p.paused_until <= now())
+)
+UPDATE sendonce.deliveries d
+   SET state = CASE WHEN a.obstacle IS NULL THEN 'sending'
+                    WHEN d.maybe_accepted THEN 'uncertain'
+                    WHEN a.obstacle = 'expired' THEN 'expired'
+                    ELSE 'suppressed' END,
+       reason = CASE WHEN a.obstacle = 'expired' THEN 'deadline' ELSE a.obstacle END,
+       attempt_seq = d.attempt_seq + CASE WHEN a.obstacle IS NULL THEN 1 ELSE 0 END,
+       digest = CASE WHEN a.obstacle IS NULL THEN a.digest ELSE d.digest END,
+       worker = CASE WHEN a.obstacle IS NULL THEN %(worker)s ELSE d.worker END,
+       last_attempt_at = CASE WHEN a.obstacle IS NULL THEN now() ELSE d.last_attempt_at END,
+       first_attempt_at = CASE WHEN a.obstacle IS NULL THEN coalesce(d.first_attempt_at, date_trunc('second', now()))
+                               ELSE d.first_attempt_at END,
+       -- with nothing outstanding, a key that the far end has forgotten is a new one
+       key_first_used_at = CASE
+         WHEN a.obstacle IS NOT NULL OR %(key_window)s::float8 IS NULL THEN d.key_first_used_at
+         WHEN d.key_first_used_at IS NULL THEN now()
+         WHEN (d.resend_ordered OR NOT d.maybe_accepted) AND d.key_first_used_at < now() - make_interval(secs => %(key_window)s) THEN now()
+         ELSE d.key_first_used_at END,
+       resend_ordered = false, next_attempt_at = NULL,
+       finished_at = CASE WHEN a.obstacle IS NOT NULL THEN now() END
+  FROM asked a
+ WHERE d.batch_id = %(batch)s AND d.no = a.no AND d.state = 'pending'
+RETURNING d.no, d.state, d.reason, d.attempt_seq, d.first_attempt_at, d.maybe_accepted;
+
+-- name: flags
+-- Why a batch should be let go, read with each turn.
+SELECT c.suspended OR c.halt_reason IS NOT NULL OR c.cancelled_at IS NOT NULL OR c.ended IS NOT NULL AS stopped,
+       p.suspended OR coalesce(p.paused_until > now(), false) AS paused
+  FROM sendonce.batches b
+  JOIN sendonce.campaigns c ON c.id = b.campaign_id
+  JOIN sendonce.providers p ON p.id = b.provider_id
+ WHERE b.id = %(batch)s;
+
+-- name: release
+-- Decided from the rows, under the lock: nobody can add or reopen one in between.
+UPDATE sendonce.batches b
+   SET state = CASE WHEN open.rows = 0 THEN 'done' ELSE 'pending' END,
+       claimable_at = coalesce(open.due, now()), lease_token = NULL, worker = NULL, crashes = 0
+  FROM (SELECT count(*) AS rows, min(coalesce(d.next_attempt_at, now())) AS due
+          FROM sendonce.deliveries d
+         WHERE d.batch_id = %(batch)s AND d.state IN ('pending', 'sending')) open
+ WHERE b.id = %(batch)s AND b.lease_token = %(token)s
+RETURNING b.state;
+
+-- name: reread
+-- After a commit whose fate is unknown: what became of the group that was to be handed off.
+SELECT no, state, attempt_seq, first_attempt_at, maybe_accepted, reason
+  FROM sendonce.deliveries
+ WHERE batch_id = %(batch)s AND no = ANY (%(nos)s);
+
+-- name: late_evidence
+-- An answer whose lease was lost. The batch is locked without a token; an acceptance settles what is open.
+WITH held AS (
+  SELECT id FROM sendonce.batches WHERE id = %(batch)s FOR UPDATE
+), answers AS (
+  SELECT * FROM unnest(%(nos)s::int[], %(seqs)s::int[], %(outcomes)s::text[], %(codes)s::text[], %(messages)s::text[],
+                       %(message_ids)s::text[]) AS a(no, seq, outcome, code, message, message_id)
+), noted AS (
+  INSERT INTO sendonce.attempts (namespace, campaign_id, batch_id, no, seq, worker, outcome, late, code, message)
+  SELECT %(namespace)s, %(campaign)s, held.id, a.no, a.seq, %(worker)s, a.outcome, true, a.code, a.message
+    FROM answers a, held
+)
+SELECT count(*) AS kept FROM held;
+
+-- name: accept_late
+UPDATE sendonce.deliveries d
+   SET evidence = true, message_id = coalesce(a.message_id, d.message_id),
+       state = CASE WHEN d.state = 'sending' AND d.attempt_seq > a.seq THEN d.state ELSE 'sent' END,
+       reason = CASE WHEN d.state = 'sending' AND d.attempt_seq > a.seq THEN d.reason END,
+       next_attempt_at = NULL,
+       finished_at = CASE WHEN d.state = 'sending' AND d.attempt_seq > a.seq THEN NULL ELSE now() END
+  FROM unnest(%(nos)s::int[], %(seqs)s::int[], %(message_ids)s::text[]) AS a(no, seq, message_id)
+ WHERE d.batch_id = %(batch)s AND d.no = a.no AND d.attempt_seq >= a.seq
+   AND (d.state IN ('uncertain', 'pending', 'sending') OR (d.state = 'failed' AND d.maybe_accepted))
+RETURNING d.no, d.state;
+
+-- name: close_if_settled
+-- After late evidence: a batch that nobody holds and that has no open row is done.
+UPDATE sendonce.batches SET state = 'done'
+ WHERE id = %(batch)s AND state = 'pending' AND pending + sending = 0;
+
+-- name: next_due
+-- Seconds until something can be claimed; null when nothing is to come without another event.
+SELECT extract(epoch FROM min(b.claimable_at) - now())::float8 AS seconds
+  FROM sendonce.batches b
+ WHERE b.campaign_id = %(campaign)s AND b.state <> 'done' AND b.claimable_at < 'infinity';

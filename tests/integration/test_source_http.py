@@ -1,0 +1,412 @@
+"""Recipients over HTTP, from a real server that redirects, breaks off, changes its mind and answers nonsense."""
+
+import asyncio
+import gzip
+import hashlib
+import logging
+import re
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import trustme
+from aiohttp import web
+
+from sendonce_store.recipients import Position
+from sendonce_store.spec.recipients import Recipients
+from sendonce_worker.importing import (
+    Block,
+    Files,
+    HttpSettings,
+    MissingColumnError,
+    SourceChangedError,
+    SourceUnreadableError,
+    open_import,
+)
+
+SETTINGS = HttpSettings(connect_seconds=5, read_seconds=5, retries=2, retry_delay_seconds=0.01)
+LIST = b"email,name\n" + b"".join(b"p%d@example.com,Person %d\n" % (number, number) for number in range(20_000))
+
+
+@dataclass
+class FarEnd:
+    """One file. `cuts`: after how many bytes of an answer the connection is cut, in the order of the answers."""
+
+    url: str = ""
+    body: bytes = LIST
+    etag: str | None = '"v1"'
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    ranges: bool = True
+    cuts: list[int] = field(default_factory=list)
+    on_request: Callable[[int], None] = lambda _: None
+    asked: list[dict[str, str]] = field(default_factory=list)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append(dict(request.headers))
+        self.on_request(len(self.asked))
+        if "If-Match" in request.headers and request.headers["If-Match"] != self.etag:
+            return web.Response(status=412)
+        start = self._start(request)
+        response = web.StreamResponse(status=206 if start else self.status, headers=self.headers)
+        if self.etag:
+            response.headers["ETag"] = self.etag
+        if start:
+            response.headers["Content-Range"] = f"bytes {start}-{len(self.body) - 1}/{len(self.body)}"
+        rest = self.body[start:]
+        response.content_length = len(rest)
+        await response.prepare(request)
+        cut = self.cuts.pop(0) if self.cuts else len(rest)
+        await response.write(rest[:cut])
+        if cut < len(rest):
+            assert request.transport is not None
+            request.transport.close()
+        return response
+
+    def _start(self, request: web.Request) -> int:
+        found = re.fullmatch(r"bytes=(\d+)-", request.headers.get("Range", ""))
+        if not found or not self.ranges or request.headers.get("If-Range") != self.etag:
+            return 0
+        return int(found[1])
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Callable[..., object]]:
+    runners: list[web.AppRunner] = []
+
+    async def start(handler: Callable[[web.Request], object], tls: ssl.SSLContext | None = None) -> str:
+        app = web.Application()
+        app.router.add_get("/{path:.*}", handler)  # type: ignore[arg-type]
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        runners.append(runner)
+        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
+        await site.start()
+        port = runner.addresses[0][1]
+        return f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+
+    yield start
+    for runner in runners:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def far_end(serve: Callable[..., object]) -> FarEnd:
+    far_end = FarEnd()
+    far_end.url = await serve(far_end.handle) + "/readers.csv"  # type: ignore[misc]
+    return far_end
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def spec(url: str, *, compression: str = "None", **http: object) -> Recipients:
+    return Recipients.from_wire({"http": {"url": url, **http}, "format": "CSV", "compression": compression})
+
+
+async def read(recipients: Recipients, files: Files, position: Position | None = None) -> list[Block]:
+    async with aclosing(open_import(recipients, ["Email"], files, position, http=SETTINGS)) as blocks:
+        return [block async for block in blocks]
+
+
+def lines(blocks: list[Block]) -> list[int]:
+    return [recipient.line for block in blocks for recipient in block.recipients]
+
+
+EVERY_LINE = list(range(2, 20_002))
+
+
+async def test_a_list_is_read_without_compression_on_the_way_and_its_etag_is_pinned(
+    far_end: FarEnd, files: Files
+) -> None:
+    blocks = await read(spec(far_end.url), files)
+    assert lines(blocks) == EVERY_LINE
+    assert {block.position.etag for block in blocks} == {'"v1"'}
+    assert far_end.asked[0]["Accept-Encoding"] == "identity"
+
+
+async def test_a_resumed_import_insists_on_the_same_version(far_end: FarEnd, files: Files) -> None:
+    blocks = await read(spec(far_end.url), files)
+    rest = await read(spec(far_end.url), files, blocks[2].position)
+    assert lines(blocks[:3]) + lines(rest) == EVERY_LINE
+    assert far_end.asked[1]["If-Match"] == '"v1"'
+
+
+async def test_another_version_is_refused_at_once(far_end: FarEnd, files: Files) -> None:
+    position = (await read(spec(far_end.url), files))[2].position
+    far_end.etag = '"v2"'
+    with pytest.raises(SourceChangedError, match=rf"since line {position.line} was read: the server answers 412"):
+        await read(spec(far_end.url), files, position)
+
+
+async def test_a_weak_etag_is_compared_but_not_asked_for(far_end: FarEnd, files: Files) -> None:
+    far_end.etag = 'W/"v1"'
+    blocks = await read(spec(far_end.url), files)
+    rest = await read(spec(far_end.url), files, blocks[2].position)
+    assert lines(blocks[:3]) + lines(rest) == EVERY_LINE
+    assert "If-Match" not in far_end.asked[1]
+    far_end.etag = 'W/"v2"'
+    with pytest.raises(SourceChangedError, match="its ETag is another one"):
+        await read(spec(far_end.url), files, blocks[2].position)
+
+
+async def test_without_an_etag_other_bytes_are_found_by_their_hash(far_end: FarEnd, files: Files) -> None:
+    far_end.etag = None
+    position = (await read(spec(far_end.url), files))[2].position
+    assert position.etag is None
+    far_end.body = LIST.replace(b"p17@", b"q17@")
+    with pytest.raises(SourceChangedError, match="reads otherwise now"):
+        await read(spec(far_end.url), files, position)
+
+
+async def test_a_connection_that_is_cut_is_taken_up_by_range(far_end: FarEnd, files: Files) -> None:
+    far_end.cuts = [400_000, 100_000]
+    assert lines(await read(spec(far_end.url), files)) == EVERY_LINE
+    assert len(far_end.asked) == 3
+    # how much arrives of an answer that is cut is for the network to say
+    assert far_end.asked[1]["Range"].startswith("bytes=")
+    assert far_end.asked[1]["If-Range"] == '"v1"'
+
+
+@pytest.mark.parametrize("etag", [None, 'W/"v1"', '"v1"'])
+async def test_a_server_without_ranges_sends_it_again_and_nobody_is_read_twice(
+    far_end: FarEnd, files: Files, etag: str | None
+) -> None:
+    far_end.cuts, far_end.ranges, far_end.etag = [400_000, 500_000], False, etag
+    assert lines(await read(spec(far_end.url), files)) == EVERY_LINE
+    assert len(far_end.asked) == 3
+
+
+async def test_a_list_that_changes_while_the_connection_is_cut_is_refused(far_end: FarEnd, files: Files) -> None:
+    def change(number: int) -> None:
+        if number == 2:
+            far_end.body = LIST.replace(b"p17@", b"q17@")
+
+    far_end.cuts, far_end.etag, far_end.on_request = [400_000], None, change
+    with pytest.raises(SourceChangedError, match="reads otherwise now"):
+        await read(spec(far_end.url), files)
+
+
+async def test_a_new_version_while_the_connection_is_cut_is_refused(far_end: FarEnd, files: Files) -> None:
+    def change(number: int) -> None:
+        if number == 2:
+            far_end.etag = '"v2"'
+
+    far_end.cuts, far_end.on_request = [400_000], change
+    with pytest.raises(SourceChangedError, match="its ETag is another one"):
+        await read(spec(far_end.url), files)
+
+
+async def test_a_connection_that_is_cut_again_and_again_is_given_up_for_now(far_end: FarEnd, files: Files) -> None:
+    far_end.cuts, far_end.ranges = [400_000, 0, 0, 0, 0], False
+    with pytest.raises(SourceUnreadableError) as caught:
+        await read(spec(far_end.url), files)
+    assert caught.value.temporary
+    # the first time and two retries
+    assert len(far_end.asked) == 3
+
+
+async def test_the_sha256_of_the_file_as_fetched_must_be_the_one_named(far_end: FarEnd, files: Files) -> None:
+    far_end.body = gzip.compress(LIST)
+    right = hashlib.sha256(far_end.body).hexdigest()
+    blocks = await read(spec(far_end.url, compression="Gzip", sha256=right), files)
+    assert lines(blocks) == EVERY_LINE
+    far_end.cuts = [50_000]
+    assert lines(await read(spec(far_end.url, compression="Gzip", sha256=right), files)) == EVERY_LINE
+    rest = await read(spec(far_end.url, compression="Gzip", sha256=right), files, blocks[3].position)
+    assert lines(blocks[:4]) + lines(rest) == EVERY_LINE
+    with pytest.raises(SourceUnreadableError, match=rf"http\.sha256: .* has SHA-256 {right}, not the one"):
+        await read(spec(far_end.url, compression="Gzip", sha256="0" * 64), files)
+
+
+@pytest.mark.parametrize("compression", ["None", "Gzip"])
+async def test_a_file_that_is_served_as_gzip_is_expanded_once(far_end: FarEnd, files: Files, compression: str) -> None:
+    far_end.body, far_end.headers = gzip.compress(LIST), {"Content-Encoding": "gzip"}
+    assert lines(await read(spec(far_end.url, compression=compression), files)) == EVERY_LINE
+
+
+@pytest.mark.parametrize("cut", [True, False])
+async def test_a_truncated_gzip_file_is_refused(far_end: FarEnd, files: Files, cut: bool) -> None:
+    far_end.body = gzip.compress(LIST)[: -20 if cut else None]
+    if cut:
+        with pytest.raises(SourceUnreadableError, match="the gzip data ends too early"):
+            await read(spec(far_end.url, compression="Gzip"), files)
+    else:
+        assert lines(await read(spec(far_end.url, compression="Gzip"), files)) == EVERY_LINE
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "problem"),
+    [
+        ({"Content-Type": "text/html; charset=utf-8"}, b"<p>Sign in", "answers an HTML page with status 200"),
+        ({"Content-Type": "text/csv"}, b"<!doctype html><title>Sign in</title>", "is an HTML or XML page"),
+        ({"Content-Encoding": "br"}, b"...", "answers with content-encoding br"),
+    ],
+)
+async def test_an_answer_that_is_no_list_is_refused(
+    far_end: FarEnd, files: Files, headers: dict[str, str], body: bytes, problem: str
+) -> None:
+    far_end.headers, far_end.body = headers, body
+    with pytest.raises(SourceUnreadableError, match=problem) as caught:
+        await read(spec(far_end.url), files)
+    assert not caught.value.temporary
+
+
+async def test_a_list_without_a_needed_column_is_refused(far_end: FarEnd, files: Files) -> None:
+    far_end.body = b"mail\nann@example.com\n"
+    with pytest.raises(MissingColumnError, match="has no column email"):
+        await read(spec(far_end.url), files)
+
+
+@pytest.mark.parametrize(
+    ("status", "temporary"),
+    [(404, False), (403, False), (401, False), (503, True), (429, True), (500, True), (204, False)],
+)
+async def test_another_status_is_refused_and_says_whether_it_may_pass(
+    far_end: FarEnd, files: Files, status: int, temporary: bool
+) -> None:
+    far_end.status, far_end.body = status, b""
+    with pytest.raises(SourceUnreadableError, match=f"answers {status}") as caught:
+        await read(spec(far_end.url), files)
+    assert caught.value.temporary is temporary
+
+
+async def test_nobody_listening_may_pass(files: Files, unused_tcp_port: int) -> None:
+    with pytest.raises(SourceUnreadableError, match="cannot connect to") as caught:
+        await read(spec(f"http://127.0.0.1:{unused_tcp_port}/r.csv"), files)
+    assert caught.value.temporary
+
+
+async def test_a_name_that_does_not_resolve_may_pass(files: Files) -> None:
+    with pytest.raises(SourceUnreadableError, match=r"cannot connect to http://nowhere\.invalid") as caught:
+        await read(spec("http://nowhere.invalid/r.csv"), files)
+    assert caught.value.temporary
+
+
+async def test_a_server_that_does_not_answer_in_time_may_pass(files: Files, serve: Callable[..., object]) -> None:
+    released = asyncio.Event()
+
+    async def hang(request: web.Request) -> web.Response:
+        await released.wait()
+        return web.Response()
+
+    url = await serve(hang)  # type: ignore[misc]
+    settings = HttpSettings(read_seconds=0.2)
+    try:
+        with pytest.raises(SourceUnreadableError, match="does not answer in time") as caught:
+            async with aclosing(open_import(spec(url), ["Email"], files, http=settings)) as blocks:
+                await anext(blocks)
+        assert caught.value.temporary
+    finally:
+        released.set()
+
+
+async def test_a_certificate_that_is_not_trusted_is_named(files: Files, serve: Callable[..., object]) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(tls)
+    url = await serve(FarEnd().handle, tls)  # type: ignore[misc]
+    with pytest.raises(SourceUnreadableError, match="shows a certificate that is not trusted") as caught:
+        await read(spec(url), files)
+    assert not caught.value.temporary
+
+
+async def test_redirects_are_followed_but_a_secret_header_stays_with_its_origin(
+    far_end: FarEnd, files: Files, serve: Callable[..., object]
+) -> None:
+    asked: list[dict[str, str]] = []
+
+    async def redirect(request: web.Request) -> web.Response:
+        asked.append(dict(request.headers))
+        target = "/again" if request.path == "/" else far_end.url
+        return web.Response(status=302, headers={"Location": target})
+
+    url = await serve(redirect)  # type: ignore[misc]
+    folder = files.root / "secrets" / "access"
+    folder.mkdir(parents=True)
+    (folder / "X-Api-Key").write_text("hunter2\n")
+    (folder / "Authorization").write_text("Bearer hunter2")
+    blocks = await read(spec(url + "/", headersSecretRef={"name": "access"}), files)
+    assert lines(blocks) == EVERY_LINE
+    assert [(headers["X-Api-Key"], headers["Authorization"]) for headers in asked] == [
+        ("hunter2", "Bearer hunter2")
+    ] * 2
+    assert "hunter2" not in str(far_end.asked)
+
+
+@pytest.mark.parametrize("location", ["ftp://127.0.0.1/r.csv", "file:///etc/passwd"])
+async def test_a_redirect_away_from_http_is_refused(files: Files, serve: Callable[..., object], location: str) -> None:
+    async def redirect(request: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": location})
+
+    url = await serve(redirect)  # type: ignore[misc]
+    with pytest.raises(SourceUnreadableError, match="redirects to something that is no"):
+        await read(spec(url), files)
+
+
+async def test_a_redirect_in_a_circle_is_refused(files: Files, serve: Callable[..., object]) -> None:
+    async def redirect(request: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": "/"})
+
+    url = await serve(redirect)  # type: ignore[misc]
+    with pytest.raises(SourceUnreadableError, match="redirects more than 5 times"):
+        await read(spec(url), files)
+
+
+async def test_a_redirect_from_https_to_http_is_refused(
+    files: Files, serve: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def redirect(request: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": f"http://{request.host}/"})
+
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    url = await serve(redirect, tls)  # type: ignore[misc]
+    with pytest.raises(SourceUnreadableError, match="redirects from https to http"):
+        await read(spec(url), files)
+
+
+def put_url(files: Files, url: str) -> Recipients:
+    folder = files.root / "secrets" / "spring-url"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "url").write_text(url + "\n")
+    wire = {"http": {"urlSecretKeyRef": {"name": "spring-url", "key": "url"}}, "format": "CSV"}
+    return Recipients.from_wire(wire)
+
+
+async def test_a_presigned_url_stands_in_no_error_and_no_log(
+    far_end: FarEnd, files: Files, caplog: pytest.LogCaptureFixture, unused_tcp_port: int
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    signed = "?X-Signature=hunter2"
+    assert lines(await read(put_url(files, far_end.url + signed), files)) == EVERY_LINE
+    far_end.status = 403
+    nobody = f"http://127.0.0.1:{unused_tcp_port}/{signed}"
+    for url in (far_end.url + signed, nobody, f"ftp://127.0.0.1/{signed}", "hunter2", f"http://[hunter2/{signed}"):
+        with pytest.raises(SourceUnreadableError, match="urlSecretKeyRef") as caught:
+            await read(put_url(files, url), files)
+        assert "hunter2" not in str(caught.value)
+    far_end.status = 404
+    with pytest.raises(SourceUnreadableError) as caught:
+        await read(spec(far_end.url.replace("http://", "http://ann:hunter2@") + signed), files)
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in caplog.text
+
+
+@pytest.mark.parametrize("value", ["hunter2\nX: y", "hunter2é", "hunter2\x00"])
+async def test_a_header_that_http_does_not_allow_is_refused_without_showing_it(
+    far_end: FarEnd, files: Files, value: str
+) -> None:
+    folder = files.root / "secrets" / "access"
+    folder.mkdir(parents=True)
+    (folder / "X-Api-Key").write_text(value)
+    with pytest.raises(SourceUnreadableError, match="a header from the Secret") as caught:
+        await read(spec(far_end.url, headersSecretRef={"name": "access"}), files)
+    assert "hunter2" not in str(caught.value)
+    assert far_end.asked == []

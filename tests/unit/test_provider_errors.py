@@ -1,0 +1,92 @@
+"""The error tree, the clock that many requests share, and the page that is written from the tables."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sendonce_worker.providers.deadlines import Deadlines
+from sendonce_worker.providers.doc import BEGIN, renewed
+from sendonce_worker.providers.errors import (
+    AccountError,
+    HandOffRefusedError,
+    Kind,
+    PermanentSendError,
+    RateLimitedError,
+    SendError,
+    TemporarySendError,
+    UnknownOutcomeError,
+    one_line,
+    send_error,
+)
+
+DOCS = Path(__file__).parents[2] / "docs" / "providers.md"
+
+
+def test_each_kind_has_one_error() -> None:
+    errors = {kind: type(send_error(kind, "code", "words", 3.0)) for kind in Kind}
+    assert errors == {
+        Kind.PERMANENT: PermanentSendError,
+        Kind.TEMPORARY: TemporarySendError,
+        Kind.RATE_LIMITED: RateLimitedError,
+        Kind.ACCOUNT: AccountError,
+        Kind.UNKNOWN: UnknownOutcomeError,
+    }
+    assert not issubclass(HandOffRefusedError, SendError)
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("two\r\n  lines\x00\x1b[31m ", "two lines [31m"),
+        ("x" * 10_000, "x" * 500),
+        (" a  b ", "a b"),
+        ("日本語 ok", "日本語 ok"),
+    ],
+)
+def test_words_are_kept_on_one_line_and_clipped(words: str, kept: str) -> None:
+    assert one_line(words) == kept
+    assert send_error(Kind.PERMANENT, "1", words).message == kept
+
+
+class Late:
+    def __init__(self) -> None:
+        self.at: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+
+    def expire(self) -> None:
+        self.at.set_result(asyncio.get_running_loop().time())
+
+
+async def test_each_deadline_is_kept_whatever_the_order_in_which_they_were_started() -> None:
+    now = asyncio.get_running_loop().time()
+    deadlines = Deadlines()
+    late, later, early, never = Late(), Late(), Late(), Late()
+    deadlines.start(late, now + 0.10)
+    deadlines.start(never, now + 0.11)
+    deadlines.start(later, now + 0.15)
+    deadlines.start(early, now + 0.05)
+    deadlines.stop(never)
+    passed = [await item.at - now for item in (early, late, later)]
+    assert passed == pytest.approx([0.05, 0.10, 0.15], abs=0.04)
+    assert not never.at.done()
+
+
+async def test_a_deadline_can_be_moved() -> None:
+    now = asyncio.get_running_loop().time()
+    deadlines = Deadlines()
+    item = Late()
+    deadlines.start(item, now + 0.02)
+    deadlines.start(item, now + 0.10)
+    assert await item.at - now >= 0.09
+
+
+def test_the_tables_in_the_docs_are_those_of_the_code() -> None:
+    text = DOCS.read_text("utf-8")
+    assert renewed(text) == text, "run: python -m sendonce_worker.providers.doc docs/providers.md"
+
+
+def test_a_page_without_its_marks_is_not_written_over() -> None:
+    with pytest.raises(ValueError, match="needs the two marks"):
+        renewed(f"words {BEGIN} no end")

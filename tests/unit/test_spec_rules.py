@@ -1,0 +1,325 @@
+"""Each rule over several fields: one document that keeps it, one that breaks it, and where it is said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from sendonce_store.spec import (
+    RULES,
+    ClusterNotificationProvider,
+    NotificationAction,
+    NotificationCampaign,
+    NotificationProvider,
+    SpecError,
+    SpecModel,
+    load_documents,
+)
+
+FILE = {"configMapKeyRef": {"name": "r", "key": "r.csv"}, "format": "CSV"}
+EMAIL = {"channel": "Email", "providerRef": {"name": "smtp"}, "template": {"subject": "s", "text": "t"}}
+LINE = {"channel": "Line", "providerRef": {"name": "line"}, "template": {"text": "t"}}
+SMS = {"channel": "SMS", "providerRef": {"name": "sms"}, "template": {"text": "t"}}
+SMTP = {"host": "smtp.example.com"}
+HTTP = {"url": "https://api.example.com/send"}
+QUIET = {"from": "21:00", "to": "09:00"}
+
+
+def campaign(name: str = "spring", **spec: Any) -> dict[str, Any]:
+    spec = {"category": "Marketing", "recipients": FILE, "messages": [EMAIL]} | spec
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+def inline(*recipients: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    return campaign(recipients={"inline": list(recipients)}, **spec)
+
+
+def email(**template: Any) -> dict[str, Any]:
+    return campaign(messages=[EMAIL | {"template": template}])
+
+
+def fallback(to: str, *others: dict[str, Any]) -> dict[str, Any]:
+    return campaign(messages=[EMAIL | {"after": {"channel": to}}, *others])
+
+
+def provider(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "p"}, "spec": spec}
+
+
+def http(**block: Any) -> dict[str, Any]:
+    return provider(type="HTTP", http=HTTP | block)
+
+
+def allowed(**namespaces: Any) -> dict[str, Any]:
+    return provider(type="SMTP", smtp=SMTP, allowedNamespaces=namespaces)
+
+
+def requirement(**expression: Any) -> dict[str, Any]:
+    return allowed(**{"from": "Selector"}, selector={"matchExpressions": [{"key": "team", **expression}]})
+
+
+def action(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "a"}, "spec": {"campaignRef": {"name": "spring"}} | spec}
+
+
+C, P, CP, A = NotificationCampaign, NotificationProvider, ClusterNotificationProvider, NotificationAction
+
+# rule, kind, a document that keeps it, one that breaks it, the field that is named
+CASES: list[tuple[str, type[SpecModel], dict[str, Any], dict[str, Any], str]] = [
+    ("name-is-short", C, campaign("a" * 52), campaign("a" * 53), "metadata.name"),
+    ("name-is-short", C, campaign("a-b"), campaign("a.b"), "metadata.name"),
+    ("one-source", C, campaign(), campaign(recipients={"format": "CSV"}), "spec.recipients"),
+    (
+        "one-source",
+        C,
+        inline({"email": "a@example.com"}),
+        campaign(recipients=FILE | {"inline": [{"email": "a@example.com"}]}),
+        "spec.recipients.configMapKeyRef",
+    ),
+    (
+        "files-have-a-format",
+        C,
+        campaign(recipients={"postgres": {"dsnSecretKeyRef": {"name": "d", "key": "dsn"}, "query": "select 1"}}),
+        campaign(recipients={"secretKeyRef": {"name": "r", "key": "r.csv"}}),
+        "spec.recipients.format",
+    ),
+    (
+        "files-have-a-format",
+        C,
+        campaign(recipients={"http": {"url": "https://example.com/r"}, "format": "NDJSON"}),
+        campaign(recipients={"http": {"url": "https://example.com/r"}}),
+        "spec.recipients.format",
+    ),
+    (
+        "inline-ids-are-unique",
+        C,
+        inline({"email": "a@example.com"}, {"email": "b@example.com"}, {"id": "1", "email": "c@example.com"}),
+        inline({"id": "1", "email": "a@example.com"}, {"id": "1", "email": "b@example.com"}),
+        "spec.recipients.inline[1].id",
+    ),
+    (
+        "count-range",
+        C,
+        campaign(recipients=FILE | {"expected": {"min": 5, "max": 5}}),
+        campaign(recipients=FILE | {"expected": {"min": 6, "max": 5}}),
+        "spec.recipients.expected.min",
+    ),
+    (
+        "one-url",
+        C,
+        campaign(recipients={"http": {"urlSecretKeyRef": {"name": "u", "key": "url"}}, "format": "CSV"}),
+        campaign(recipients={"http": {}, "format": "CSV"}),
+        "spec.recipients.http",
+    ),
+    (
+        "one-url",
+        C,
+        campaign(recipients={"http": {"url": "https://example.com/r"}, "format": "CSV"}),
+        campaign(
+            recipients={
+                "http": {"url": "https://example.com/r", "urlSecretKeyRef": {"name": "u", "key": "url"}},
+                "format": "CSV",
+            },
+        ),
+        "spec.recipients.http.url",
+    ),
+    (
+        "one-message-per-channel",
+        C,
+        campaign(messages=[EMAIL, LINE]),
+        campaign(messages=[EMAIL, LINE, EMAIL]),
+        "spec.messages[2].channel",
+    ),
+    (
+        "fallback-follows-a-first-message",
+        C,
+        fallback("Line", LINE),
+        fallback("SMS", LINE),
+        "spec.messages[0].after.channel",
+    ),
+    ("fallback-follows-a-first-message", C, campaign(), fallback("Email"), "spec.messages[0].after.channel"),
+    (
+        "fallback-follows-a-first-message",
+        C,
+        fallback("SMS", LINE | {"after": {"channel": "SMS"}}, SMS),
+        fallback("Line", LINE | {"after": {"channel": "SMS"}}, SMS),
+        "spec.messages[0].after.channel",
+    ),
+    (
+        "html-only-in-email",
+        C,
+        email(subject="s", html="<p>t</p>"),
+        campaign(messages=[LINE | {"template": {"html": "<p>t</p>"}}]),
+        "spec.messages[0].template.html",
+    ),
+    ("email-has-a-subject", C, campaign(messages=[LINE]), email(text="t"), "spec.messages[0].template.subject"),
+    ("email-has-a-body", C, email(configMapRef={"name": "t"}), email(subject="s"), "spec.messages[0].template.text"),
+    (
+        "start-before-deadline",
+        C,
+        campaign(schedule={"startAt": "2026-12-01T09:00:00+09:00", "deadline": "2026-12-01T00:00:01Z"}),
+        campaign(schedule={"startAt": "2026-12-01T09:00:00+09:00", "deadline": "2026-12-01T00:00:00Z"}),
+        "spec.schedule.deadline",
+    ),
+    (
+        "quiet-hours-have-a-length",
+        C,
+        campaign(schedule={"quietHours": QUIET}),
+        campaign(schedule={"quietHours": QUIET | {"to": "21:00"}}),
+        "spec.schedule.quietHours.to",
+    ),
+    (
+        "use-default-needs-a-zone",
+        C,
+        campaign(
+            schedule={
+                "quietHours": QUIET | {"unknownTimezonePolicy": "UseDefault", "defaultTimezone": "Asia/Tokyo"},
+            },
+        ),
+        campaign(schedule={"quietHours": QUIET | {"unknownTimezonePolicy": "UseDefault"}}),
+        "spec.schedule.quietHours.defaultTimezone",
+    ),
+    (
+        "first-delay-within-the-longest",
+        C,
+        campaign(retry={"initialDelaySeconds": 60, "maxDelaySeconds": 60}),
+        campaign(retry={"initialDelaySeconds": 61, "maxDelaySeconds": 60}),
+        "spec.retry.initialDelaySeconds",
+    ),
+    (
+        "transactional-has-no-quiet-hours",
+        C,
+        campaign(category="Transactional", schedule={"deadline": "2026-12-01T00:00:00Z"}),
+        campaign(category="Transactional", schedule={"quietHours": QUIET}),
+        "spec.schedule.quietHours",
+    ),
+    (
+        "inline-recipients-have-an-address",
+        C,
+        inline({"phone": "+15005550006"}, {"email": "a@example.com"}, messages=[EMAIL, SMS]),
+        inline({"email": "a@example.com"}, {"phone": "+15005550006"}),
+        "spec.recipients.inline[1]",
+    ),
+    ("only-the-block-of-the-type", P, provider(type="SMTP", smtp=SMTP), provider(type="SMTP"), "spec.smtp"),
+    ("only-the-block-of-the-type", P, http(), provider(type="HTTP", http=HTTP, smtp=SMTP), "spec.smtp"),
+    (
+        "key-header-and-window",
+        P,
+        http(idempotencyKeyHeader="Idempotency-Key", keyWindowSeconds=86400),
+        http(idempotencyKeyHeader="Idempotency-Key"),
+        "spec.http.keyWindowSeconds",
+    ),
+    ("key-header-and-window", P, http(), http(keyWindowSeconds=86400), "spec.http.idempotencyKeyHeader"),
+    (
+        "error-rule-matches-something",
+        P,
+        http(errorRules=[{"status": 409, "as": "AlreadyAccepted"}, {"code": "bad", "as": "Permanent"}]),
+        http(errorRules=[{"status": 409, "as": "AlreadyAccepted"}, {"as": "Permanent"}]),
+        "spec.http.errorRules[1]",
+    ),
+    (
+        "selector-goes-with-its-kind",
+        CP,
+        allowed(**{"from": "Selector"}, selector={"matchLabels": {"a": "b"}}),
+        allowed(**{"from": "Selector"}),
+        "spec.allowedNamespaces.selector",
+    ),
+    (
+        "selector-goes-with-its-kind",
+        CP,
+        allowed(**{"from": "All"}),
+        allowed(**{"from": "All"}, selector={}),
+        "spec.allowedNamespaces.selector",
+    ),
+    (
+        "values-go-with-their-operator",
+        CP,
+        requirement(operator="In", values=["a"]),
+        requirement(operator="NotIn"),
+        "spec.allowedNamespaces.selector.matchExpressions[0].values",
+    ),
+    (
+        "values-go-with-their-operator",
+        CP,
+        requirement(operator="Exists"),
+        requirement(operator="DoesNotExist", values=["a"]),
+        "spec.allowedNamespaces.selector.matchExpressions[0].values",
+    ),
+    (
+        "retry-takes-what-was-not-sent",
+        A,
+        action(type="Retry", deliveries={"states": ["Failed", "Expired", "Cancelled"]}),
+        action(type="Retry", deliveries={"states": ["Failed", "Uncertain"]}),
+        "spec.deliveries.states[1]",
+    ),
+    (
+        "resolve-takes-the-uncertain",
+        A,
+        action(type="Resolve", resolveAs="Sent", deliveries={"states": ["Uncertain"]}),
+        action(type="Resolve", resolveAs="Sent", deliveries={"states": ["Failed"]}),
+        "spec.deliveries.states[0]",
+    ),
+    ("resolve-says-as-what", A, action(type="Resolve", resolveAs="Resend"), action(type="Resolve"), "spec.resolveAs"),
+    ("resolve-says-as-what", A, action(type="Retry"), action(type="Retry", resolveAs="Sent"), "spec.resolveAs"),
+    (
+        "deliveries-only-where-used",
+        A,
+        action(type="Promote"),
+        action(type="Promote", deliveries={"channels": ["Email"]}),
+        "spec.deliveries",
+    ),
+]
+IDS = [f"{name}-{field}" for name, _, _, _, field in CASES]
+
+
+def message_of(kind: type[SpecModel], name: str) -> str:
+    return next(rule.message for rule in RULES[kind] if rule.name == name)
+
+
+def as_document(kind: type[SpecModel], body: dict[str, Any]) -> str:
+    return json.dumps({"apiVersion": "sendonce.dev/v1alpha1", "kind": kind.__name__, **body})
+
+
+@pytest.mark.parametrize(("name", "kind", "keeps", "breaks", "field"), CASES, ids=IDS)
+def test_a_rule_refuses_what_breaks_it_and_names_the_field(
+    name: str,
+    kind: type[SpecModel],
+    keeps: dict[str, Any],
+    breaks: dict[str, Any],
+    field: str,
+) -> None:
+    load_documents(as_document(kind, keeps), "x.yaml")
+    with pytest.raises(SpecError) as refused:
+        load_documents(as_document(kind, breaks), "x.yaml")
+    assert [(p.field, p.message) for p in refused.value.problems] == [(field, message_of(kind, name))]
+
+
+def test_every_rule_of_the_tables_has_a_case() -> None:
+    tested = {(kind, name) for name, kind, *_ in CASES}
+    tested |= {(CP, name) for kind, name in tested if kind is P}
+    assert {(kind, rule.name) for kind, rules in RULES.items() for rule in rules} == tested
+
+
+def test_a_model_that_is_made_in_python_keeps_the_rules_too() -> None:
+    with pytest.raises(ValidationError, match="exactly one source is needed"):
+        NotificationCampaign.from_wire(campaign(recipients={}))
+
+
+def test_breaches_in_different_objects_are_reported_together() -> None:
+    broken = campaign(
+        recipients={},
+        messages=[LINE | {"template": {"html": "x"}}],
+        schedule={"quietHours": QUIET | {"to": "21:00"}},
+        retry={"initialDelaySeconds": 601},
+    )
+    with pytest.raises(SpecError) as refused:
+        load_documents(as_document(C, broken), "x.yaml")
+    assert {p.field for p in refused.value.problems} == {
+        "spec.recipients",
+        "spec.messages[0].template.html",
+        "spec.schedule.quietHours.to",
+        "spec.retry.initialDelaySeconds",
+    }

@@ -1,0 +1,1 @@
+"""The worker: claims batches of one campaign and hands every message off once. `loop` tells the story."""

@@ -1,0 +1,5 @@
+"""`python -m sendonce_worker`."""
+
+from sendonce_worker.main import main
+
+main()

@@ -1,0 +1,167 @@
+"""The worker's view of its campaign: one plan per channel, made from the store's rows and the mounted Secrets.
+
+Providers and Secrets may change while a campaign runs: `refresh` looks again and rebuilds what changed. Batches that
+are under way keep the plan that they began with; a provider that is no longer used is closed with the last of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sendonce_store.campaigns import Channel, StoredCampaign, read_channels
+from sendonce_store.connection import Connection
+from sendonce_store.pace import Slots, is_paced, lease_slots
+from sendonce_store.rows import Repeats, Terms
+from sendonce_store.spec import ProviderSpec
+from sendonce_worker.link import Link
+from sendonce_worker.metrics import DeliverySeries, ProviderSeries
+from sendonce_worker.providers.base import Provider
+from sendonce_worker.providers.errors import ProviderConfigError
+from sendonce_worker.providers.registry import build_provider
+from sendonce_worker.rendering import compile_message
+from sendonce_worker.sending.pacer import Pacer
+from sendonce_worker.sending.plan import (
+    ChannelPlan,
+    fallbacks_of,
+    lease_length,
+    quiet_hours_of,
+    rules_of,
+)
+from sendonce_worker.settings import WorkerSettings
+
+
+class NotReadyError(Exception):
+    """The worker can't send: a Secret is missing, say. The message tells a person what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A plan with the mark of what it was made from."""
+
+    plan: ChannelPlan
+    mark: str
+
+
+class Campaign:
+    """The plans of one campaign, as they are now."""
+
+    def __init__(self, stored: StoredCampaign, settings: WorkerSettings, control: Link) -> None:
+        """Nothing is built before the first `refresh`."""
+        self.stored = stored
+        self._settings = settings
+        self._control = control
+        self._built: dict[str, _Built] = {}
+        self._retired: list[Provider] = []
+
+    @property
+    def plans(self) -> Mapping[str, ChannelPlan]:
+        """Channel → plan."""
+        return {channel: built.plan for channel, built in self._built.items()}
+
+    @property
+    def repeats(self) -> Mapping[str, Repeats]:
+        """Channel → what decides about repeats."""
+        return {channel: built.plan.rules.repeats for channel, built in self._built.items()}
+
+    @property
+    def longest_lease(self) -> float:
+        """Seconds: a claim does not know yet which channel it will get."""
+        return max((built.plan.lease for built in self._built.values()), default=30.0)
+
+    async def refresh(self, conn: Connection) -> None:
+        """Build what is new or has changed. Raises NotReadyError."""
+        channels = await read_channels(conn, self.stored.id)
+        for channel in channels:
+            secrets, ca = read_secrets(channel.provider, self._settings.files)
+            mark = _mark(channel.provider, secrets, ca)
+            known = self._built.get(channel.channel)
+            if known is None or known.mark != mark:
+                plan = await self._build(conn, channel, channels, secrets, ca)
+                if known is not None:
+                    self._retired.append(known.plan.provider)
+                self._built[channel.channel] = _Built(plan, mark)
+
+    async def _build(
+        self,
+        conn: Connection,
+        channel: Channel,
+        channels: list[Channel],
+        secrets: Mapping[str, bytes],
+        ca: bytes | None,
+    ) -> ChannelPlan:
+        spec, provider_spec = self.stored.spec, channel.provider
+        provider = _provider(channel, secrets, ca)
+        message = next(m for m in spec.messages if m.channel.value == channel.channel)
+        in_flight = min(self._settings.concurrency or spec.workers.concurrency, provider_spec.max_in_flight)
+        capacity = max(1, in_flight // self._settings.batches)
+        timeout = float(provider_spec.timeout_seconds)
+        rules = rules_of(spec, provider.key_window, timeout)
+        return ChannelPlan(
+            channel=channel.channel,
+            provider_id=channel.provider_id,
+            provider=provider,
+            template=compile_message(message.template, channel.channel),
+            rules=rules,
+            terms=Terms(rules.repeats, fallbacks_of(channel.channel, channels)),
+            lease=lease_length(timeout, self._settings.heartbeat),
+            capacity=capacity,
+            quiet=quiet_hours_of(spec),
+            pacer=await self._pacer(conn, channel.provider_id, in_flight),
+            series=DeliverySeries(self.stored.namespace, self.stored.name, channel.channel, channel.provider_name),
+            provider_series=ProviderSeries(self.stored.namespace, channel.provider_name),
+        )
+
+    async def _pacer(self, conn: Connection, provider_id: int, block: int) -> Pacer:
+        async def ask(wanted: int) -> Slots:
+            async with self._control.use() as control:
+                return await lease_slots(control, provider_id, self.stored.priority, wanted)
+
+        return Pacer(ask, paced=await is_paced(conn, provider_id), block=block)
+
+    async def aclose(self) -> None:
+        """Close the providers."""
+        for provider in [*self._retired, *(built.plan.provider for built in self._built.values())]:
+            await provider.aclose()
+
+
+def _provider(channel: Channel, secrets: Mapping[str, bytes], ca: bytes | None) -> Provider:
+    try:
+        return build_provider(channel.provider, secrets, ca)
+    except ProviderConfigError as error:
+        message = f"{channel.provider_kind} {channel.provider_name}: {error}"
+        raise NotReadyError(message) from error
+
+
+def read_secrets(spec: ProviderSpec, files: Path) -> tuple[dict[str, bytes], bytes | None]:
+    """The provider's credentials and CA as they are mounted now. Raises NotReadyError."""
+    credentials = spec.credentials_secret_ref
+    secrets = _read_folder(files, credentials.name) if credentials else {}
+    tls = spec.http.tls.ca_secret_ref if spec.http else None
+    if tls is None:
+        return secrets, None
+    ca = _read_folder(files, tls.name).get("ca.crt")
+    if ca is None:
+        message = f"SecretNotFound: Secret {tls.name} has no key ca.crt (http.tls.caSecretRef)"
+        raise NotReadyError(message)
+    return secrets, ca
+
+
+def _read_folder(files: Path, name: str) -> dict[str, bytes]:
+    folder = files / "secrets" / name
+    # a mounted Secret has links and hidden folders beside its keys
+    keys = sorted(path for path in folder.glob("*") if path.is_file() and not path.name.startswith("."))
+    if not keys:
+        message = f"SecretNotFound: Secret {name} is not there, or is empty (looked in {folder})"
+        raise NotReadyError(message)
+    return {path.name: path.read_bytes() for path in keys}
+
+
+def _mark(spec: ProviderSpec, secrets: Mapping[str, bytes], ca: bytes | None) -> str:
+    digest = hashlib.sha256(spec.model_dump_json().encode())
+    for name, value in sorted(secrets.items()):
+        digest.update(f"{name}:{len(value)}:".encode() + value)
+    digest.update(b"ca:" + (ca or b""))
+    return digest.hexdigest()

@@ -1,0 +1,142 @@
+"""A claimed import batch, from its cursor to the end of the source: blocks are read ahead while one is committed.
+
+A query on another database goes through the store's spool first: its rows can't be read again in the same order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sendonce_store import imports
+from sendonce_store.campaigns import StoredCampaign
+from sendonce_store.connection import Connection
+from sendonce_store.imports import Chunk, Plan
+from sendonce_store.queue import renew
+from sendonce_store.recipients import Position
+from sendonce_store.rows import Batch, Holder
+
+from .blocks import normalise_rows, open_import
+from .errors import ImportSourceError
+from .mounted import Files
+from .query import DSN_FIELD, read_query
+
+logger = logging.getLogger(__name__)
+RETRY_SECONDS = 15.0
+# after so many tries a source that can't be read for the moment is one that can't be read
+MOST_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ImportJob:
+    """What an import needs: its batch, its campaign, and the folder with ConfigMaps and Secrets. Times in seconds."""
+
+    batch: Batch
+    holder: Holder
+    campaign: StoredCampaign
+    files: Files
+    lease: float
+    heartbeat: float
+
+    @property
+    def channels(self) -> list[str]:
+        """The channels that the campaign uses."""
+        return [message.channel.value for message in self.campaign.spec.messages]
+
+
+async def run_import(conn: Connection, renewals: Connection, job: ImportJob, stop: asyncio.Event) -> None:
+    """Import what is left of the source, until `stop`; then the batch is given back at its cursor.
+
+    `renewals` is a second connection, for the lease: the first one may be busy with a block. Raises LeaseLostError;
+    psycopg.Error leaves the rest to the next holder.
+    """
+    tasks = [asyncio.create_task(_import(conn, job)), asyncio.create_task(_renew(renewals, job))]
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        done, _ = await asyncio.wait({*tasks, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in (*tasks, stopped):
+            task.cancel()
+        await asyncio.gather(*tasks, stopped, return_exceptions=True)
+    if stopped in done:
+        await imports.give_back(renewals, job.batch)
+
+
+async def _renew(conn: Connection, job: ImportJob) -> None:
+    while True:
+        await renew(conn, job.batch, job.lease)
+        await asyncio.sleep(job.heartbeat)
+
+
+async def _import(conn: Connection, job: ImportJob) -> None:
+    plan = await imports.prepare(conn, job.campaign.id)
+    try:
+        async with aclosing(_chunks(conn, job)) as chunks:
+            await _commit_all(conn, job, plan, chunks)
+    except ImportSourceError as error:
+        logger.warning("import: %s", error)
+        if error.temporary and job.batch.claims < MOST_TRIES:
+            await imports.postpone(conn, job.batch, job.holder, RETRY_SECONDS, str(error))
+        else:
+            await imports.finish(conn, job.batch, job.holder, failure=str(error))
+    else:
+        await imports.finish(conn, job.batch, job.holder)
+
+
+async def _commit_all(conn: Connection, job: ImportJob, plan: Plan, chunks: AsyncIterator[Chunk]) -> None:
+    """Commit each chunk while the next one is being read."""
+    committing: asyncio.Task[None] | None = None
+    try:
+        async for chunk in chunks:
+            if committing is not None:
+                await committing
+            committing = asyncio.create_task(imports.commit_chunk(conn, job.batch, job.holder, plan, chunk, job.lease))
+            await asyncio.sleep(0)  # the commit begins before the next block is parsed
+    finally:
+        if committing is not None:
+            await committing
+
+
+def _chunks(conn: Connection, job: ImportJob) -> AsyncGenerator[Chunk, None]:
+    if job.campaign.spec.recipients.postgres is not None:
+        return _query_chunks(conn, job)
+    return _file_chunks(job)
+
+
+async def _file_chunks(job: ImportJob) -> AsyncGenerator[Chunk, None]:
+    cursor = job.batch.cursor
+    position = Position(**cursor) if cursor else None
+    blocks = open_import(job.campaign.spec.recipients, job.channels, job.files, position)
+    async with aclosing(blocks):
+        async for block in blocks:
+            yield Chunk(block.recipients, block.rejected, asdict(block.position))
+
+
+async def _query_chunks(conn: Connection, job: ImportJob) -> AsyncGenerator[Chunk, None]:
+    cursor: Mapping[str, Any] = job.batch.cursor or {}
+    if not cursor.get("spooled"):
+        await _spool(conn, job)
+    after = int(cursor.get("line", 0))
+    while rows := await imports.read_spool(conn, job.campaign.id, after):
+        outcome = normalise_rows((row["record"] for row in rows), after + 1, job.channels)
+        after = rows[-1]["line"]
+        yield Chunk(outcome.recipients, outcome.rejected, {"spooled": True, "line": after})
+
+
+async def _spool(conn: Connection, job: ImportJob) -> None:
+    source = job.campaign.spec.recipients.postgres
+    if source is None:
+        return
+    dsn = job.files.secret_text(source.dsn_secret_key_ref, DSN_FIELD)
+    line = 1
+    async with aclosing(read_query(dsn, source.query, job.channels)) as blocks:
+        async for rows in blocks:
+            await imports.spool(conn, job.batch, job.holder, rows, line)
+            line += len(rows)
+    await imports.save_cursor(conn, job.batch, {"spooled": True, "line": 0}, job.lease)

@@ -1,0 +1,65 @@
+"""The classification tables of docs/providers.md, written from the data that decides.
+
+``python -m sendonce_worker.providers.doc docs/providers.md`` rewrites the part of that file between the two marks.
+A test fails when file and data differ.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from sendonce_worker.providers.http_api.answers import RULE_VERDICTS, STATUS_RULES, StatusRule
+from sendonce_worker.providers.smtp.classification import RULES, Rule, Stage
+
+BEGIN = "<!-- generated: python -m sendonce_worker.providers.doc docs/providers.md -->"
+END = "<!-- end of the generated part -->"
+
+
+def tables() -> str:
+    """Return the generated part, marks included."""
+    sections = [
+        "### HTTP: by status, where no rule of the provider matches",
+        _table(("status", "is", "why"), (_status_row(rule) for rule in STATUS_RULES)),
+        "### HTTP: what `as` in an error rule means",
+        _table(("`as`", "is"), ((f"`{name}`", str(verdict)) for name, verdict in RULE_VERDICTS.items())),
+        "### SMTP: first matching row",
+        _table(("reply to", "code", "enhanced", "words (regular expression)", "is", "why"), map(_smtp_row, RULES)),
+    ]
+    return "\n\n".join([BEGIN, *sections, END])
+
+
+def renewed(text: str) -> str:
+    """Return ``text`` with its generated part replaced. Raises ``ValueError`` if a mark is missing."""
+    before, _, rest = text.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"the file needs the two marks {BEGIN} and {END}")
+    return before + tables() + after
+
+
+def _status_row(rule: StatusRule) -> tuple[str, ...]:
+    statuses = ", ".join(f"{one[0]}-{one[-1]}" if isinstance(one, range) else str(one) for one in rule.statuses)
+    return statuses, str(rule.verdict), rule.why
+
+
+def _smtp_row(rule: Rule) -> tuple[str, ...]:
+    stages = "any" if rule.stages == frozenset(Stage) else ", ".join(stage for stage in Stage if stage in rule.stages)
+    codes = ", ".join(code + "yz"[: 3 - len(code)] for code in rule.codes)
+    words = f"`{rule.words.pattern}`".replace("|", "\\|") if rule.words else ""
+    return stages, codes, ", ".join(rule.enhanced), words, str(rule.kind), rule.why
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def main(path: Path) -> None:
+    """Rewrite the file's generated part."""
+    path.write_text(renewed(path.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

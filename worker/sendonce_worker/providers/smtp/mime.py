@@ -1,0 +1,122 @@
+"""From a message to the bytes of a mail (RFC 5322, 2045–2047, 2046 §5.1.4 for text beside HTML).
+
+In: a :class:`Message`. Out: a :class:`Mail`: envelope and bytes, dot-stuffed and with CRLF line ends. They depend
+on nothing but the message: Message-ID and boundary come from its key, the date from its first attempt, so a retry
+sends the same bytes. Parts that SMTP cannot carry as they are become quoted-printable or base64, whatever the
+server offers. Header injection ends here: a line break in any header value refuses the message.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import b2a_base64, b2a_qp
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from functools import lru_cache
+
+from sendonce_worker.providers.base import Message
+from sendonce_worker.providers.errors import PermanentSendError
+from sendonce_worker.providers.smtp.addresses import Address, address_field, envelope_address
+from sendonce_worker.providers.smtp.fields import checked_value, field_line
+
+_LONGEST_LINE = 998
+_PLAIN = bytes([*range(0x20, 0x7F), *b"\t\r\n"])
+_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_OWN_FIELDS = frozenset(
+    {"from", "to", "cc", "bcc", "subject", "date", "message-id", "reply-to", "mime-version", "sender", "return-path"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """What one transaction needs. ``data`` ends with CRLF and has no final dot yet."""
+
+    sender: Address
+    to: Address
+    data: bytes
+
+    @property
+    def utf8(self) -> bool:
+        """Say whether the server must offer SMTPUTF8."""
+        return self.sender.utf8 or self.to.utf8
+
+
+def build_mail(message: Message) -> Mail:
+    """Build the mail. Raises ``PermanentSendError`` for what cannot be a mail."""
+    content = message.content
+    if not content.sender:
+        raise PermanentSendError("no_sender", "the message has no `from`")
+    if not _KEY.fullmatch(message.key):
+        raise PermanentSendError("bad_key", "the key must be letters, digits and hyphens")
+    sender = address_field("From", checked_value("From", content.sender))
+    to = envelope_address(message.to)
+    lines = [sender.line, f"To: {to.text}\r\n".encode()]
+    if content.reply_to:
+        lines.append(address_field("Reply-To", checked_value("Reply-To", content.reply_to)).line)
+    lines.append(field_line("Subject", content.subject or ""))
+    lines.append(_identity(message, sender.first.domain))
+    lines += [_own_checked(name, value) for name, value in content.headers]
+    lines.append(b"MIME-Version: 1.0\r\n")
+    lines.append(_body(content.text, content.html, message.key))
+    return Mail(sender.first, to, _dot_stuffed(b"".join(lines)))
+
+
+def _identity(message: Message, domain: str) -> bytes:
+    return f"Date: {_date(message.date)}\r\nMessage-ID: <{message.key}@{domain}>\r\n".encode("ascii")
+
+
+@lru_cache(maxsize=256)
+def _date(date: datetime) -> str:
+    return format_datetime(date.astimezone(UTC))
+
+
+def _own_checked(name: str, value: str) -> bytes:
+    lower = name.lower()
+    if lower in _OWN_FIELDS or lower.startswith("content-"):
+        raise PermanentSendError("header_not_allowed", f"the header {name[:100]!r} is set by Sendonce itself")
+    return field_line(name, value)
+
+
+def _body(text: str | None, html: str | None, key: str) -> bytes:
+    if html is None:
+        return _part(b"plain", text or "")
+    if text is None:
+        return _part(b"html", html)
+    boundary = f"=_sendonce_{key}".encode("ascii")
+    return b'Content-Type: multipart/alternative;\r\n boundary="%b"\r\n\r\n--%b\r\n%b\r\n--%b\r\n%b\r\n--%b--\r\n' % (
+        boundary,
+        boundary,
+        _part(b"plain", text),
+        boundary,
+        _part(b"html", html),
+        boundary,
+    )
+
+
+def _part(subtype: bytes, text: str) -> bytes:
+    coding, body = _transfer_encoded(text)
+    return b"Content-Type: text/%b; charset=utf-8\r\nContent-Transfer-Encoding: %b\r\n\r\n%b" % (subtype, coding, body)
+
+
+def _transfer_encoded(text: str) -> tuple[bytes, bytes]:
+    """Return the coding and the body; it ends with CRLF."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.endswith("\n"):
+        text += "\n"
+    try:
+        data = text.replace("\n", "\r\n").encode()
+    except UnicodeEncodeError as error:
+        raise PermanentSendError("not_encodable", f"the body holds half of a character: {error.reason}") from error
+    if not data.translate(None, _PLAIN) and max(map(len, text.split("\n"))) <= _LONGEST_LINE:
+        return b"7bit", data
+    if len(data) < len(text) * 7 / 6:
+        return b"quoted-printable", b2a_qp(data, istext=True)
+    encoded = b2a_base64(data, newline=False)
+    return b"base64", b"".join([encoded[at : at + 76] + b"\r\n" for at in range(0, len(encoded), 76)])
+
+
+def _dot_stuffed(data: bytes) -> bytes:
+    """Double leading dots (RFC 5321 §4.5.2); the first line is a header field and has none."""
+    return data.replace(b"\r\n.", b"\r\n..") if b"\r\n." in data else data

@@ -1,0 +1,32 @@
+"""The variables of one part's render, with the meter that its filters and operators pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jinja2 import Template
+from jinja2.runtime import Context
+
+from sendonce_worker.rendering.meter import Meter
+
+__all__ = ["MeteredContext"]
+
+
+class MeteredContext(Context):
+    """The variables of one part's render, together with the meter of the whole message's render."""
+
+    meter: Meter
+
+    @classmethod
+    def of(cls, template: Template, variables: Mapping[str, object], meter: Meter) -> MeteredContext:
+        """Return a context for one render of this template."""
+        context = cls(template.environment, {**template.globals, **variables}, template.name, {})
+        context.meter = meter
+        return context
+
+    def derived(self, locals: dict[str, object] | None = None) -> Context:  # noqa: A002  # the base class's name
+        """Return a context with more variables for something called from inside a loop, with the same meter."""
+        context = super().derived(locals)
+        if isinstance(context, MeteredContext):
+            context.meter = self.meter
+        return context

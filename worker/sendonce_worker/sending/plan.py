@@ -1,0 +1,89 @@
+"""What a campaign wants of one channel, put together once and shared by all batches of the channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+
+from sendonce_store.campaigns import Channel
+from sendonce_store.rows import Fallback, Repeats, Terms
+from sendonce_store.spec import CampaignSpec, UncertainPolicy, UnknownTimezonePolicy
+from sendonce_worker.metrics import DeliverySeries, ProviderSeries
+from sendonce_worker.providers.base import Provider
+from sendonce_worker.rendering import CompiledMessage
+from sendonce_worker.sending.outcomes import Backoff, Rules
+from sendonce_worker.sending.pacer import Pacer
+from sendonce_worker.sending.quiet_hours import QuietHours
+
+# beyond the provider's time-out: what a commit, a connection and a busy loop may take
+MARGIN_SECONDS = 2.0
+# heartbeats that may fail before hand-offs stop
+MISSED_HEARTBEATS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelPlan:
+    """One channel of the campaign, ready to send. `capacity`: hand-offs that one batch has under way at most."""
+
+    channel: str
+    provider_id: int
+    provider: Provider
+    template: CompiledMessage
+    rules: Rules
+    terms: Terms
+    lease: float
+    capacity: int
+    quiet: QuietHours | None
+    pacer: Pacer
+    series: DeliverySeries
+    provider_series: ProviderSeries
+
+
+def patience(timeout: float) -> float:
+    """Seconds for which a hand-off can be under way: the provider's time-out plus a margin."""
+    return timeout + MARGIN_SECONDS
+
+
+def lease_length(timeout: float, heartbeat: float) -> float:
+    """Seconds of a lease: three heartbeats may fail, and a hand-off that began still ends within it."""
+    return patience(timeout) + MISSED_HEARTBEATS * heartbeat
+
+
+def rules_of(spec: CampaignSpec, key_window: float | None, timeout: float) -> Rules:
+    """The campaign's retry settings with what its provider can do."""
+    retry = spec.retry
+    repeats = Repeats(
+        key_window=key_window,
+        patience=patience(timeout),
+        resend=spec.uncertain_policy is UncertainPolicy.RESEND,
+        max_attempts=retry.max_attempts,
+    )
+    backoff = Backoff(retry.initial_delay_seconds, retry.factor, retry.max_delay_seconds, retry.max_attempts)
+    return Rules(backoff, repeats)
+
+
+def fallbacks_of(channel: str, channels: list[Channel]) -> tuple[Fallback, ...]:
+    """Where rows of `channel` go on that ended without success."""
+    return tuple(
+        Fallback(other.channel, other.provider_id, other.after_states)
+        for other in channels
+        if other.after_channel == channel
+    )
+
+
+def quiet_hours_of(spec: CampaignSpec) -> QuietHours | None:
+    """The campaign's quiet hours."""
+    quiet = spec.schedule.quiet_hours if spec.schedule else None
+    if quiet is None:
+        return None
+    use_default = quiet.unknown_timezone_policy is UnknownTimezonePolicy.USE_DEFAULT
+    return QuietHours(
+        time.fromisoformat(quiet.from_),
+        time.fromisoformat(quiet.to),
+        quiet.default_timezone if use_default else None,
+    )
+
+
+def utc_now() -> datetime:
+    """The wall clock, aware."""
+    return datetime.now(UTC)

@@ -1,0 +1,61 @@
+"""Before the hand-off: quiet hours and rendering. A due row in, what to hand off, or why not, out; no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sendonce_store.rows import Row, Unsent
+from sendonce_store.spec.channels import ADDRESS_COLUMNS, Channel
+from sendonce_worker.rendering import Content, RenderError
+from sendonce_worker.sending.plan import ChannelPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A row with its finished content; `digest` goes into the ledger with the commit before the hand-off."""
+
+    row: Row
+    content: Content
+    digest: bytes
+    variables: Mapping[str, object]
+
+
+def prepare(row: Row, plan: ChannelPlan, now: datetime) -> Prepared | Unsent:
+    """Check the quiet hours of the recipient's own zone, then render."""
+    waiting = quiet(row, plan, now)
+    if waiting is not None:
+        return waiting
+    variables = template_variables(row)
+    try:
+        content = plan.template.render(variables)
+    except RenderError as error:
+        return Unsent(row.no, "failed", "render_error", error.code, str(error)[:500])
+    return Prepared(row, content, content.digest(), variables)
+
+
+def quiet(row: Row, plan: ChannelPlan, now: datetime) -> Unsent | None:
+    """Wait until the quiet hours end; without a known zone the campaign's policy decides."""
+    if plan.quiet is None:
+        return None
+    zone = row.timezone or plan.quiet.default_zone
+    if zone is None:
+        return Unsent(row.no, "suppressed", "unknown_timezone", error="no time zone, and none is assumed")
+    end = plan.quiet.ends_at(now, zone)
+    if end is None:
+        return None
+    return Unsent(row.no, "pending", "quiet_hours", delay=(end - now).total_seconds())
+
+
+def template_variables(row: Row) -> dict[str, object]:
+    """The names a template may use: the sender's own columns, and those with a meaning to us.
+
+    A column that is absent is left out, so that a template that needs it fails for this person alone.
+    """
+    known: dict[str, object] = {
+        ADDRESS_COLUMNS[Channel(channel)]: addresses[0] for channel, addresses in row.addresses.items()
+    }
+    reserved = {"id": row.ref, "timezone": row.timezone, "locale": row.locale}
+    known.update({name: value for name, value in reserved.items() if value is not None})
+    return {**row.variables, **known}

@@ -1,0 +1,277 @@
+"""One claimed batch, from its rows to its release.
+
+    due rows ─→ prepare ─→ turn (commit `sending`) ─→ hand off ─→ result ─→ next turn ─→ … ─→ release
+
+Each turn is one transaction: it writes the results that have come in and commits the next group as `sending`, while
+the rest is still under way, so that the provider is never idle during a commit. The loop that sends is the loop that
+renews the lease: a process that stands still stops doing both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sendonce_store.queue import LeaseLostError, due_rows, record_evidence, release, reread, take_turn
+from sendonce_store.rows import Batch, Holder, Result, Row, Started, Turn, TurnOutcome, Unsent
+from sendonce_worker.link import STORE_ERRORS, Link
+from sendonce_worker.metrics import WorkerMetrics
+from sendonce_worker.sending import outcomes
+from sendonce_worker.sending.clock import Lease, boot_clock
+from sendonce_worker.sending.handoff import Alarms, Landed, Way, hand_off
+from sendonce_worker.sending.plan import ChannelPlan, utc_now
+from sendonce_worker.sending.prepare import Prepared, prepare
+
+logger = logging.getLogger(__name__)
+# a result is never held back longer than this
+LINGER_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a session uses of its worker."""
+
+    link: Link
+    holder: Holder
+    metrics: WorkerMetrics
+    alarms: Alarms
+    heartbeat: float
+    rng: random.Random
+
+
+class Session:
+    """Sends one batch. `run` returns when it has been released, or handed over to whoever took it."""
+
+    def __init__(self, around: Surroundings, batch: Batch, plan: ChannelPlan, lease: Lease) -> None:
+        """The batch has been claimed, and `lease` counts from before that."""
+        self._around = around
+        self._batch = batch
+        self._plan = plan
+        self._lease = lease
+        self._way = Way(plan, batch.id, lease.clearance, around.alarms, around.rng)
+        self._todo: deque[Row] = deque()
+        self._flight: dict[int, asyncio.Task[None]] = {}
+        self._done: list[Result] = []
+        self._first_done = 0.0
+        self._closing = False  # no new groups: draining, or the campaign or its provider stands still
+        self._wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def drain(self) -> None:
+        """Take no new group, finish what is in flight, give the batch back."""
+        self._lease.stopping = True
+        self._close()
+
+    def _close(self) -> None:
+        self._closing = True
+        self._todo.clear()
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send what is due of the batch."""
+        try:
+            await self._read()
+            while await self._step():
+                pass
+            await self._around.link.insist(lambda conn: release(conn, self._batch))
+        except LeaseLostError:
+            await self._hand_over()
+        except BaseException:
+            await self._cancel_flight()
+            raise
+
+    async def _cancel_flight(self) -> None:
+        """Stop at once: rows in `sending` are settled by the next holder."""
+        for task in self._flight.values():
+            task.cancel()
+        await asyncio.gather(*self._flight.values(), return_exceptions=True)
+
+    async def _read(self) -> None:
+        async with self._around.link.use() as conn:
+            rows = await due_rows(conn, self._batch)
+        if not self._closing:
+            self._todo.extend(rows)
+
+    # --- turns -------------------------------------------------------------------------------------------------------
+
+    async def _step(self) -> bool:
+        """One turn, or a wait for something to put into one; False when nothing is left."""
+        if self._todo and self._plan.pacer.paced:
+            await self._refill_pace()
+        prepared, unsent = self._next_group()
+        if prepared or unsent or self._flush_due() or self._renewal_due():
+            await self._turn(prepared, unsent)
+        elif self._flight or self._todo:
+            await self._wait()
+        else:
+            return bool(self._done)
+        return True
+
+    def _next_group(self) -> tuple[list[Prepared], list[Unsent]]:
+        """Rows for which there is room and a slot, rendered; and rows that end or wait without a hand-off."""
+        room = self._plan.capacity - len(self._flight)
+        wanted = min(room, len(self._todo))
+        worth = min(max(1, self._plan.capacity // 2), len(self._todo))
+        if wanted < 1 or (wanted < worth and not self._flush_due()):
+            return [], []
+        taken = self._plan.pacer.take(wanted, self._loop.time())
+        now = utc_now()
+        ready = [prepare(self._todo.popleft(), self._plan, now) for _ in range(taken)]
+        prepared = [one for one in ready if isinstance(one, Prepared)]
+        return prepared, [one for one in ready if isinstance(one, Unsent)]
+
+    def _flush_due(self) -> bool:
+        if not self._done:
+            return False
+        half = max(1, self._plan.capacity // 2)
+        late = self._loop.time() - self._first_done >= LINGER_SECONDS
+        return late or len(self._done) >= half or not self._flight
+
+    def _renewal_due(self) -> bool:
+        return boot_clock() - self._lease.renewed_at >= self._around.heartbeat
+
+    async def _turn(self, prepared: Sequence[Prepared], unsent: Sequence[Unsent]) -> None:
+        results, self._done = self._done, []
+        turn = Turn(
+            results=results,
+            unsent=unsent,
+            group=[(one.row.no, one.digest) for one in prepared],
+            lease=self._lease.length if self._renewal_due() else None,
+        )
+        asked_at = boot_clock()
+        outcome: TurnOutcome | None
+        try:
+            outcome = await self._commit(turn)
+        except LeaseLostError:
+            self._done = results + self._done
+            raise
+        except STORE_ERRORS as error:
+            logger.warning("commit of batch %s is unclear: %s", self._batch.id, error)
+            outcome = None
+        if outcome is None:
+            await self._find_out(turn, prepared)
+            return
+        if turn.lease is not None:
+            self._lease.renewed(asked_at)
+        await self._after(turn, prepared, outcome)
+
+    async def _commit(self, turn: Turn) -> TurnOutcome:
+        plan, around = self._plan, self._around
+        async with around.link.use() as conn:
+            return await take_turn(conn, self._batch, around.holder, turn, plan.terms)
+
+    async def _after(self, turn: Turn, prepared: Sequence[Prepared], outcome: TurnOutcome) -> None:
+        self._count(turn, outcome)
+        unwritten = [result for result in turn.results if result.no not in outcome.written]
+        self._begin(prepared, outcome.started)
+        if outcome.stopped or outcome.paused:
+            self._close()
+        if unwritten:
+            # the row was settled by a person while the answer was under way: the answer still counts as evidence
+            await self._keep_evidence(unwritten)
+
+    def _begin(self, prepared: Sequence[Prepared], started: Sequence[Started]) -> None:
+        """Hand off what came back as `sending`, and nothing else."""
+        by_no = {one.row.no: one for one in prepared}
+        for row in started:
+            if row.state == "sending":
+                task = self._loop.create_task(self._fly(by_no[row.no], row))
+                self._flight[row.no] = task
+
+    # --- after an unclear commit -----------------------------------------------------------------------------------
+
+    async def _find_out(self, turn: Turn, prepared: Sequence[Prepared]) -> None:
+        """Read again what became of the turn, by state and attempt number, and go on from there."""
+        nos = [result.no for result in turn.results] + [no for no, _ in turn.group]
+        try:
+            found = await self._around.link.insist(lambda conn: reread(conn, self._batch, nos))
+        except LeaseLostError:
+            self._done = [*turn.results, *self._done]
+            raise
+        rows = {row.no: row for row in found}
+        self._done = [r for r in turn.results if _still_open(rows.get(r.no), r.seq)] + self._done
+        self._first_done = self._loop.time()
+        mine = [one for one in prepared if _still_open(rows.get(one.row.no), one.row.attempt_seq + 1)]
+        self._begin(mine, [rows[one.row.no] for one in mine])
+        if not self._closing:
+            again = [one.row for one in prepared if rows[one.row.no].state == "pending"]
+            self._todo.extendleft(reversed(again))
+
+    # --- hand-offs ---------------------------------------------------------------------------------------------------
+
+    async def _fly(self, prepared: Prepared, row: Started) -> None:
+        began = self._loop.time()
+        try:
+            landed = await hand_off(prepared, row, self._way)
+        finally:
+            del self._flight[row.no]
+        self._around.metrics.send_took(self._plan.provider_series, self._loop.time() - began)
+        self._land(landed)
+
+    def _land(self, landed: Landed) -> None:
+        if landed.stands_still:
+            self._close()
+        if not self._done:
+            self._first_done = self._loop.time()
+        self._done.append(landed.result)
+        if not self._flight or len(self._done) * 2 >= self._plan.capacity:
+            self._wake.set()
+
+    # --- waiting, pace, the end --------------------------------------------------------------------------------------
+
+    async def _refill_pace(self) -> None:
+        try:
+            await self._plan.pacer.refill(self._loop.time())
+        except STORE_ERRORS as error:
+            logger.warning("no pace slots: %s", error)
+            await asyncio.sleep(0.1)
+
+    async def _wait(self) -> None:
+        """Until a result is worth a turn, the lease is to be renewed, or a slot comes due."""
+        until = self._lease.renewed_at + self._around.heartbeat - boot_clock()
+        if self._done:
+            until = min(until, self._first_done + LINGER_SECONDS - self._loop.time())
+        if self._todo and len(self._flight) < self._plan.capacity and self._plan.pacer.paced:
+            until = min(until, self._plan.pacer.wake_in(self._loop.time()))
+        self._wake.clear()
+        timer = self._loop.call_later(max(0.001, until), self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
+
+    async def _hand_over(self) -> None:
+        """The lease is lost: hand off no more, and keep what the far end still answers."""
+        self._lease.lose()
+        self._close()
+        self._around.metrics.lease_lost()
+        logger.warning("lease of batch %s lost with %d in flight", self._batch.id, len(self._flight))
+        while self._flight:
+            await asyncio.wait(self._flight.values())
+        await self._keep_evidence(self._done)
+
+    async def _keep_evidence(self, results: Sequence[Result]) -> None:
+        answers = [result for result in results if result.outcome is not None or result.state == "sent"]
+        if answers:
+            holder = self._around.holder
+            await self._around.link.insist(lambda conn: record_evidence(conn, self._batch, holder, answers))
+
+    def _count(self, turn: Turn, outcome: TurnOutcome) -> None:
+        series, metrics = self._plan.series, self._around.metrics
+        for result in turn.results:
+            if result.no in outcome.written:
+                metrics.delivered(series, outcomes.counted(result))
+        for state in outcome.settled.values():
+            if state in {"failed", "uncertain", "suppressed"}:
+                metrics.delivered(series, outcomes.counted_state(state))
+        for row in outcome.started:
+            if row.state != "sending":
+                metrics.delivered(series, outcomes.counted_state(row.state))
+
+
+def _still_open(row: Started | None, seq: int) -> bool:
+    return row is not None and row.state == "sending" and row.attempt_seq == seq
