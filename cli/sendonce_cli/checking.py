@@ -65,9 +65,11 @@ async def check_campaign(bundle: Bundle, source: CampaignDocument, materials: Ma
     problems: list[Problem] = []
     messages, templates = [], {}
     for no, message in enumerate(source.campaign.spec.messages):
+        before = len(problems)
         resolved = _resolve(source.document, no, message, materials, problems)
         messages.append(resolved)
-        if compiled := _compile(source.document, no, message, resolved, problems):
+        # of a template that can't be read there is nothing more to say
+        if len(problems) == before and (compiled := _compile(source.document, no, message, resolved, problems)):
             templates[message.channel.value] = compiled
     spec = source.campaign.spec.model_copy(update={"messages": tuple(messages)})
     problems += _missing_files(source.document, spec, materials)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 __all__ = ["StoreChoice", "output_option", "store_options"]
 
@@ -93,6 +94,11 @@ def output_option(command: Command) -> Command:
 
 def campaign_argument(command: Command) -> Command:
     """Add the argument CAMPAIGN, completed by the shell."""
-    from sendonce_cli.completing import complete_campaign  # noqa: PLC0415 - it opens stores; most commands never do
+    return click.argument("campaign", metavar="CAMPAIGN", shell_complete=complete)(command)
 
-    return click.argument("campaign", metavar="CAMPAIGN", shell_complete=complete_campaign)(command)
+
+def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """The names of campaigns, for the shell."""
+    from sendonce_cli.completing import complete_campaign  # noqa: PLC0415 - it opens stores, which need these options
+
+    return complete_campaign(context, parameter, typed)

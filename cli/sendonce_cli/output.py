@@ -63,7 +63,7 @@ def _scalar(value: object) -> object:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """A table without lines, as kubectl prints it; a column whose title begins with `#` holds numbers."""
-    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
         number = column.startswith("#")
         shown.add_column(column.removeprefix("#"), justify="right" if number else "left", overflow="fold")

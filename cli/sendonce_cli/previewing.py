@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from sendonce_cli.addressing import normalised
 from sendonce_cli.checking import Checked
 from sendonce_cli.contents import parts_of, variables_of
 from sendonce_cli.first_look import recipient_blocks, told
@@ -72,6 +73,7 @@ class Survey:
 
     choice: Choice
     used: Mapping[str, frozenset[str]]  # channel → variables that its template looks up
+    wanted: Mapping[str, set[str]]  # as it was asked for → every way to write it
     picked: list[Recipient] = field(default_factory=list)
     sample: list[Recipient] = field(default_factory=list)
     rows: int = 0
@@ -91,7 +93,8 @@ class Survey:
         for channel, names in self.used.items():
             if channel in recipient.addresses:
                 self.absent.update((channel, name) for name in names - variables)
-        if called := set(self.choice.wanted) & _names(recipient):
+        own = _names(recipient)
+        if called := {who for who, written in self.wanted.items() if written & own}:
             self.found |= called
             self.picked.append(recipient)
         self._sample(recipient, rng)
@@ -112,7 +115,8 @@ class Survey:
 async def preview(checked: Checked, materials: Materials, choice: Choice) -> Preview:
     """Read the source and render. Raises ImportSourceError."""
     rng = random.Random(choice.seed)  # noqa: S311 - a sample, not a secret
-    survey = Survey(choice, {channel: one.variables_used() for channel, one in checked.templates.items()})
+    used = {channel: one.variables_used() for channel, one in checked.templates.items()}
+    survey = Survey(choice, used, {who: {who, *normalised(who, used).values()} for who in choice.wanted})
     async with aclosing(recipient_blocks(checked.spec, materials)) as blocks:
         async for block in blocks:
             survey.refuse(block.rejected)
@@ -157,13 +161,12 @@ def warnings(survey: Survey) -> list[str]:
     if survey.rows == 0:
         found.append("the source has no recipient: nothing would be sent")
     if survey.rejected:
-        found.append(f"{survey.rejected:,} rows are refused: {told(survey.rejects)}")
+        found.append(f"{survey.rejected:,} of the source's rows refused: {told(survey.rejects)}")
     if survey.unreachable:
         found.append(f"{survey.unreachable:,} of {survey.rows:,} recipients have no address for any channel")
     for (channel, name), count in sorted(survey.absent.items()):
         found.append(f"{channel}: variable {name} is missing for {count:,} of {survey.rows:,} recipients")
-    used = frozenset().union(*survey.used.values()) | RESERVED_COLUMNS
-    if unused := sorted(survey.known - used):
+    if unused := sorted(survey.known.difference(RESERVED_COLUMNS, *survey.used.values())):
         found.append(f"no template uses {', '.join(unused)}")
     return found
 

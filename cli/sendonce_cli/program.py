@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
@@ -32,10 +33,24 @@ _BAD_INPUT = (StoreUnavailableError, SchemaVersionError, ProviderNotFoundError, 
 class Program(click.Group):
     """The group of all commands."""
 
+    def __init__(self, *args: Any, table: Mapping[str, str], **rest: Any) -> None:  # noqa: ANN401 - click's own options
+        """`table`: name → `module:attribute` of each command, imported when it is used."""
+        super().__init__(*args, **rest)
+        self._table = table
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which people need them, not by the alphabet."""
         del ctx
-        return list(self.commands)
+        return list(self._table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        del ctx
+        if cmd_name not in self._table:
+            return None
+        module, _, attribute = self._table[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
 
     def main(
         self,

@@ -21,24 +21,29 @@ def reference() -> str:
         "Written by `python -m sendonce_cli.reference > docs/cli.md` from the commands' own help.",
         "## Exit codes",
         f"```\n{_exit_codes()}\n```",
-        *_sections(click.Context(cli, info_name="sendonce", max_content_width=WIDTH, terminal_width=WIDTH)),
+        *_sections(_context(cli, "sendonce")),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
 def _exit_codes() -> str:
-    lines = (exit_codes or "").splitlines()
-    return "\n".join(line.strip() for line in lines if line.startswith("    "))
+    lines = (line.strip() for line in (exit_codes or "").splitlines())
+    return "\n".join(line for line in lines if line[:1].isdigit())
 
 
 def _sections(context: click.Context) -> Iterator[str]:
     yield f"## {context.command_path}"
     yield f"```\n{context.get_help().rstrip()}\n```"
     if isinstance(context.command, click.Group):
-        for name, command in context.command.commands.items():
-            yield from _sections(
-                click.Context(command, info_name=name, parent=context, max_content_width=WIDTH, terminal_width=WIDTH)
-            )
+        for name in context.command.list_commands(context):
+            command = context.command.get_command(context, name)
+            if command is not None:
+                yield from _sections(_context(command, name, context))
+
+
+def _context(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
+    width = {"max_content_width": WIDTH, "terminal_width": WIDTH}
+    return click.Context(command, info_name=name, parent=parent, **{**command.context_settings, **width})
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
 from sendonce_cli.embedded import EmbeddedPostgres
 from sendonce_cli.exits import CliError, Exit
 from sendonce_cli.options import StoreChoice
@@ -59,12 +62,21 @@ class Store:
 
     async def migrate(self) -> int:
         """Bring the schema to this program's version; returns how many migrations ran."""
-        return await migrate.migrate(await self.dsn())
+        return await migrate.migrate(await self._checked_dsn())
+
+    async def _checked_dsn(self) -> str:
+        dsn = await self.dsn()
+        try:
+            conninfo_to_dict(dsn)
+        except psycopg.ProgrammingError:
+            example = "postgresql://user@host:5432/database"
+            raise CliError(f"--database: is not a connection string such as {example}") from None
+        return dsn
 
     @asynccontextmanager
     async def connection(self, *, current: bool = True) -> AsyncIterator[Connection]:
         """Connect; unless `current` is off, the schema must be this program's. Raises StoreUnavailableError."""
-        conn = await connect(await self.dsn(), application_name="sendonce")
+        conn = await connect(await self._checked_dsn(), application_name="sendonce")
         try:
             if current:
                 await migrate.require_current(conn)

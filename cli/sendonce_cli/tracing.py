@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sendonce_cli.addressing import normalised
 from sendonce_cli.contents import Shown, Verdict, parts_of, shown_again
 from sendonce_store import ledger, people
 from sendonce_store.campaigns import StoredCampaign, read
 from sendonce_store.connection import Connection
 from sendonce_store.people import Attempt, Delivery, Person, Refusal
 from sendonce_store.standing import Overview
-from sendonce_worker.importing.addresses import NORMALISERS
-from sendonce_worker.importing.faults import FieldError
 
 __all__ = ["Step", "Trace", "TracedDelivery", "find_people", "timeline", "trace", "trace_data"]
 
@@ -76,17 +75,6 @@ async def find_people(conn: Connection, campaign: Overview, channels: Sequence[s
         or await people.people_by_address(conn, campaign.id, who)
         or (await people.people_by_line(conn, campaign.id, int(who)) if who.isdecimal() and len(who) < 18 else [])  # noqa: PLR2004 - a bigint
     )
-
-
-def normalised(text: str, channels: Sequence[str]) -> dict[str, str]:
-    """The text as an address of each channel for which it can be one."""
-    found = {}
-    for channel in channels:
-        try:
-            found[channel] = NORMALISERS[channel](text.strip()).normalised
-        except FieldError:
-            continue
-    return found
 
 
 async def trace(conn: Connection, campaign: Overview, stored: StoredCampaign, person: Person) -> Trace:

@@ -82,6 +82,7 @@ class ActionError(Exception):
 
 async def apply(conn: Connection, target: Target, order: Order) -> Applied:
     """Apply an action once. Raises ActionError."""
+    await _require_data(conn, target.campaign_id)
     here = {"campaign": target.campaign_id, "name": order.name, "namespace": target.namespace}
     await conn.execute(SQL["begin_action"], here | {"type": order.type, "spec": Jsonb(order.document())})
     cursor = await conn.execute(SQL["read_action"], here)
@@ -98,12 +99,21 @@ async def apply(conn: Connection, target: Target, order: Order) -> Applied:
     return Applied(done["matched"], done["changed"], message)
 
 
+async def _require_data(conn: Connection, campaign_id: int) -> None:
+    cursor = await conn.execute(CAMPAIGN_SQL["campaign_by_id"], {"campaign": campaign_id})
+    row = await cursor.fetchone()
+    if row is not None and row["data_deleted_at"] is not None:
+        when = row["data_deleted_at"].isoformat(timespec="seconds")
+        message = f"the recipients' data of {row['send_key']} was deleted at {when}: nothing can be changed any more"
+        raise ActionError(message)
+
+
 async def _do(conn: Connection, target: Target, order: Order) -> str:
     match order.type:
         case "Retry" | "Resolve":
             return await _change_rows(conn, target, order)
         case "Resume":
-            return await _resume(conn, target.campaign_id)
+            return await _resume(conn, target, order)
         case "Promote":
             return await _promote(conn, target.campaign_id)
         case _:
@@ -111,9 +121,20 @@ async def _do(conn: Connection, target: Target, order: Order) -> str:
             raise ActionError(message)
 
 
-async def _resume(conn: Connection, campaign_id: int) -> str:
-    cursor = await conn.execute(CAMPAIGN_SQL["resume"], {"campaign": campaign_id})
-    return "resumed" if await cursor.fetchone() else "nothing to resume: the campaign is not stopped"
+async def _resume(conn: Connection, target: Target, order: Order) -> str:
+    """Go on after a stop, or with an import whose source has been mended: it goes on at its cursor."""
+    campaign = {"campaign": target.campaign_id}
+    cursor = await conn.execute(CAMPAIGN_SQL["resume"], campaign)
+    if await cursor.fetchone():
+        return "resumed"
+    async with conn.transaction():
+        cursor = await conn.execute(SQL["reopen_import"], campaign)
+        if await cursor.fetchone() is None:
+            return "nothing to resume: the campaign is not stopped"
+        await conn.execute(SQL["reopen_import_batch"], campaign)
+    again = Selection(states=("cancelled",), reasons=("import_failed",))
+    await _change_rows(conn, target, replace(order, type="Retry", selection=again))
+    return "resumed: the import goes on where it stopped"
 
 
 async def _promote(conn: Connection, campaign_id: int) -> str:
@@ -177,9 +198,10 @@ async def _change(conn: Connection, target: Target, order: Order, batch: int, ro
             await conn.execute(SQL["reopen_campaign"], parameters)
             await add_fallbacks(conn, target.campaign_id, batch)
         return cursor.rowcount
-    await conn.execute(SQL["reopen_campaign"], parameters)
     await conn.execute(SQL["reopen_batch"], parameters)
     cursor = await conn.execute(SQL["retry_rows" if order.type == "Retry" else "resend_rows"], parameters)
+    if cursor.rowcount:
+        await conn.execute(SQL["reopen_campaign"], parameters)
     await conn.execute(SQL["close_unchanged"], parameters)
     return cursor.rowcount
 

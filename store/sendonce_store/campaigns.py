@@ -185,8 +185,10 @@ def _columns(campaign: NotificationCampaign, spec: CampaignSpec) -> dict[str, An
 
 
 def waits_for_import(spec: CampaignSpec) -> bool:
-    """Tell whether the first hand-off waits for the whole import: the spec says how many recipients there must be."""
-    return spec.recipients.expected is not None or spec.recipients.max_rejected_percent < 100  # noqa: PLR2004 - per cent
+    """Tell whether the first hand-off waits for the whole import: only then is it known that the list is right."""
+    source = spec.recipients
+    pinned = source.http is not None and source.http.sha256 is not None
+    return pinned or source.expected is not None or source.max_rejected_percent < 100  # noqa: PLR2004 - per cent
 
 
 async def _adopt_known(conn: Connection, columns: Mapping[str, Any]) -> Adoption:

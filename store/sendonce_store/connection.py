@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
+from psycopg.types.json import set_json_loads
 
+_decode = json.JSONDecoder().raw_decode
 Connection = psycopg.AsyncConnection[dict[str, Any]]
 
 # A process frozen in the middle of a transaction would keep its row locks, and a batch that is locked is skipped by
@@ -22,14 +25,17 @@ class StoreUnavailableError(Exception):
 
 
 def _describe(dsn: str) -> str:
-    info = psycopg.conninfo.conninfo_to_dict(dsn)
+    try:
+        info = psycopg.conninfo.conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        return "the database"
     return f"database {info.get('dbname', '?')} at {info.get('host', 'the default socket')}:{info.get('port', 5432)}"
 
 
 async def connect(dsn: str, *, application_name: str = "sendonce", connect_timeout: int = 10) -> Connection:
     """Open one connection. Raises StoreUnavailableError."""
     try:
-        return await psycopg.AsyncConnection.connect(
+        conn = await psycopg.AsyncConnection.connect(
             dsn,
             autocommit=True,
             row_factory=dict_row,
@@ -44,3 +50,10 @@ async def connect(dsn: str, *, application_name: str = "sendonce", connect_timeo
     except psycopg.Error as error:
         message = f"{_describe(dsn)} can't be used: {str(error).strip()}. Check that it runs and that the DSN is right."
         raise StoreUnavailableError(message) from error
+    set_json_loads(_read_json, conn)
+    return conn
+
+
+def _read_json(data: str | bytes) -> object:
+    """Decode JSON as PostgreSQL writes it: UTF-8, no spaces around it. The library's way guesses the encoding first."""
+    return _decode(data if isinstance(data, str) else str(data, "utf-8"))[0]

@@ -13,9 +13,12 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.rows import args_row, scalar_row
 
+from sendonce_store.array_literals import numbers, texts
 from sendonce_store.connection import Connection
-from sendonce_store.fallbacks import add_fallbacks
+from sendonce_store.parking import MAX_CRASHES, park
 from sendonce_store.queries import load
 from sendonce_store.rows import (
     Batch,
@@ -34,8 +37,6 @@ from sendonce_store.rows import (
 SQL = load("queue")
 FALLBACK_SQL = load("fallbacks")
 LEASE_LOST = "SO001"
-# a batch is parked when its lease ended this often in a row without one finished attempt
-MAX_CRASHES = 5
 
 
 class LeaseLostError(Exception):
@@ -68,9 +69,9 @@ async def claim(
         batch = _batch(found, token)
         if batch.kind == "send" and batch.channel is not None:
             await recover(conn, batch, repeats[batch.channel])
-            if batch.crashes >= MAX_CRASHES:
-                await _park(conn, batch, holder)
-                return None
+        if batch.crashes >= MAX_CRASHES:
+            await park(conn, batch, holder)
+            return None
     return batch
 
 
@@ -94,30 +95,30 @@ async def recover(conn: Connection, batch: Batch, repeats: Repeats) -> int:
     return int(row["recovered"]) if row else 0
 
 
-async def _park(conn: Connection, batch: Batch, holder: Holder) -> None:
-    await conn.execute(SQL["park"], {"batch": batch.id})
-    await add_fallbacks(conn, holder.campaign_id, batch.id)
-    await conn.execute(SQL["release"], {"batch": batch.id, "token": batch.token})
-
-
 async def due_rows(conn: Connection, batch: Batch) -> list[Row]:
     """Read what is due of the batch, in order."""
-    cursor = await conn.execute(SQL["due_rows"], {"batch": batch.id})
-    return [Row(**row) for row in await cursor.fetchall()]
+    cursor = conn.cursor(row_factory=args_row(Row))
+    await cursor.execute(SQL["due_rows"], {"batch": batch.id})
+    return await cursor.fetchall()
 
 
 async def take_turn(conn: Connection, batch: Batch, holder: Holder, turn: Turn, terms: Terms) -> TurnOutcome:
     """Do one turn. Raises LeaseLostError, and psycopg.Error when its fate is unknown (then `reread`)."""
     cursors = _Cursors()
     try:
-        async with conn.pipeline(), conn.transaction():
+        async with conn.pipeline():
+            # by hand: the library's own transaction waits for the server three times
+            await conn.execute("BEGIN")
             await conn.execute(SQL["hold_lease"], {"batch": batch.id, "token": batch.token})
             await _queue_turn(conn, cursors, batch, holder, turn)
             await _queue_group(conn, cursors, batch, holder, turn, terms.repeats)
             for fallback in terms.fallbacks:
                 await _queue_fallback(conn, batch, fallback)
             cursors.flags = await conn.execute(SQL["flags"], {"batch": batch.id})
+            await conn.execute("COMMIT")
     except psycopg.Error as error:
+        if conn.info.transaction_status is TransactionStatus.INERROR:
+            await conn.rollback()
         raise_if_lease_lost(error)
         raise
     return await _collect(cursors)
@@ -134,7 +135,7 @@ async def _queue_turn(conn: Connection, cursors: _Cursors, batch: Batch, holder:
     if turn.lease is not None:
         await conn.execute(SQL["renew"], here | {"lease": turn.lease})
     if turn.results:
-        await _queue_results(conn, cursors, batch, holder, turn.results)
+        await _queue_results(conn, cursors, batch, holder, turn)
     if turn.unsent:
         cursors.settled = await conn.execute(SQL["settle_unsent"], here | _unsent_columns(turn.unsent))
 
@@ -144,20 +145,21 @@ async def _queue_group(  # noqa: PLR0913 - what one statement takes
 ) -> None:
     if not turn.group:
         return
-    group = {"nos": [no for no, _ in turn.group], "digests": [digest for _, digest in turn.group]}
+    group = {"nos": numbers(no for no, _ in turn.group), "digests": [digest for _, digest in turn.group]}
     writer = {"batch": batch.id, "worker": holder.worker}
-    cursors.started = await conn.execute(SQL["begin_sending"], writer | group | repeats.parameters())
+    cursors.started = conn.cursor(row_factory=args_row(Started))
+    await cursors.started.execute(SQL["begin_sending"], writer | group | repeats.parameters())
 
 
-async def _queue_results(
-    conn: Connection, cursors: _Cursors, batch: Batch, holder: Holder, results: Sequence[Result]
-) -> None:
+async def _queue_results(conn: Connection, cursors: _Cursors, batch: Batch, holder: Holder, turn: Turn) -> None:
     here = {"batch": batch.id}
-    cursors.results = await conn.execute(SQL["write_results"], here | _result_columns(results))
-    await conn.execute(SQL["progress"], here)
-    if any(result.state == "sent" for result in results):
+    cursors.results = conn.cursor(row_factory=scalar_row)
+    await cursors.results.execute(SQL["write_results"], here | _result_columns(turn.results))
+    if batch.crashes:
+        await conn.execute(SQL["progress"], here)
+    if turn.flowing and any(result.state == "sent" for result in turn.results):
         await conn.execute(SQL["flowing"], {"provider": batch.provider_id})
-    noted = [result for result in results if result.outcome is not None]
+    noted = [result for result in turn.results if result.outcome is not None]
     if noted:
         writer = {"namespace": holder.namespace, "campaign": holder.campaign_id, "worker": holder.worker}
         await conn.execute(SQL["note_attempts"], here | writer | _attempt_columns(noted))
@@ -180,26 +182,27 @@ async def _collect(cursors: _Cursors) -> TurnOutcome:
     started = await cursors.started.fetchall() if cursors.started else []
     flags = await cursors.flags.fetchone()
     return TurnOutcome(
-        written=frozenset(row["no"] for row in written),
+        written=frozenset(written),
         settled={row["no"]: row["state"] for row in settled},
-        started=[Started(**row) for row in started],
+        started=started,
         stopped=bool(flags and flags["stopped"]),
         paused=bool(flags and flags["paused"]),
+        recovering=bool(flags and flags["recovering"]),
     )
 
 
-def _result_columns(results: Sequence[Result]) -> dict[str, list[Any]]:
+def _result_columns(results: Sequence[Result]) -> dict[str, Any]:
     return {
-        "nos": [r.no for r in results],
-        "seqs": [r.seq for r in results],
+        "nos": numbers(r.no for r in results),
+        "seqs": numbers(r.seq for r in results),
         "states": [r.state for r in results],
-        "reasons": [r.reason for r in results],
-        "codes": [r.code for r in results],
-        "errors": [r.error for r in results],
-        "message_ids": [r.message_id for r in results],
-        "delays": [r.delay for r in results],
-        "unknowns": [r.unknown for r in results],
-        "used": [r.used for r in results],
+        "reasons": texts([r.reason for r in results]),
+        "codes": texts([r.code for r in results]),
+        "errors": texts([r.error for r in results]),
+        "message_ids": texts([r.message_id for r in results]),
+        "delays": numbers(r.delay for r in results),
+        "unknowns": numbers(r.unknown for r in results),
+        "used": numbers(r.used for r in results),
     }
 
 

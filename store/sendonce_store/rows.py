@@ -44,7 +44,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One delivery that is due, with the person it goes to."""
+    """One delivery that is due, with the person it goes to. The fields stand as in the statement `due_rows`."""
 
     no: int
     attempt_seq: int
@@ -92,7 +92,10 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A row of the asked group after the commit; only state `sending` may be handed off."""
+    """A row of the asked group after the commit; only state `sending` may be handed off.
+
+    The fields stand as the statements `begin_sending` and `reread` return them.
+    """
 
     no: int
     state: str
@@ -127,17 +130,23 @@ class Turn:
     unsent: Sequence[Unsent] = ()
     group: Sequence[tuple[int, bytes]] = ()  # no, digest of the content
     lease: float | None = None  # seconds; None: the lease is not renewed with this turn
+    flowing: bool = True  # the provider's next pause starts small again if something of this was accepted
 
 
 @dataclass(frozen=True, slots=True)
 class TurnOutcome:
-    """What came of it. `stopped`: the campaign sends no more; `paused`: its provider does not for now."""
+    """What came of it.
+
+    `stopped`: the campaign sends no more; `paused`: its provider does not for now; `recovering`: it has been paused
+    before, and its next pause would be longer.
+    """
 
     written: frozenset[int]
     settled: Mapping[int, str]
     started: Sequence[Started]
     stopped: bool
     paused: bool
+    recovering: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,9 +190,10 @@ def _provider(c: Overview) -> Standing | None:
 def _waiting(c: Overview) -> Standing | None:
     if not c.waiting or not c.idle or c.next_due is None:
         return None
+    wait = "1 delivery waits" if c.waiting == 1 else f"{c.waiting} deliveries wait"
     if c.wait_reason == "quiet_hours":
-        return Standing("QuietHours", f"{c.waiting} deliveries wait, the first until {_moment(c.next_due)}")
-    return Standing("Retrying", f"{c.waiting} deliveries wait for another attempt, the first at {_moment(c.next_due)}")
+        return Standing("QuietHours", f"{wait}, the first until {_moment(c.next_due)}")
+    return Standing("Retrying", f"{wait} for another attempt, the first at {_moment(c.next_due)}")
 
 
 def _moment(when: datetime) -> str:

@@ -7,14 +7,15 @@ the database's own times.
 from __future__ import annotations
 
 import asyncio
-import os
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.processes import Process, cpu_seconds, module, running
+from tests.bench.processes import cpu_seconds, module, running
+
 from sendonce_store import campaigns
 from sendonce_store.connection import Connection, connect
 from sendonce_store.spec import CampaignSpec, NotificationCampaign, NotificationProvider, load_documents
@@ -141,15 +142,15 @@ async def begin(conn: Connection) -> None:
     await conn.execute("UPDATE sendonce.campaigns SET start_at = now()")
 
 
-async def until(conn: Connection, question: str) -> None:
+async def until(conn: Connection, question: str, *values: object) -> None:
     """Ask until the answer is yes."""
-    while not (await one(conn, question))[0]:
+    while not (await one(conn, question, *values))[0]:  # noqa: ASYNC110 - the answer comes from another process
         await asyncio.sleep(_POLL)
 
 
-async def one(conn: Connection, query: str) -> Sequence[Any]:
+async def one(conn: Connection, query: str, *values: object) -> Sequence[Any]:
     """The values of a query's one row."""
-    cursor = await conn.execute(query.encode())
+    cursor = await conn.execute(query.encode(), values or None)
     row = await cursor.fetchone()
     return list(row.values()) if row else []
 
@@ -157,17 +158,17 @@ async def one(conn: Connection, query: str) -> Sequence[Any]:
 async def send_imported(conn: Connection, env: Mapping[str, str], count: int) -> Sent:
     """Send an imported campaign with `count` workers."""
     async with workers(count, env) as processes:
-        await until(conn, f"SELECT count(*) = {count} FROM sendonce.workers WHERE stopped_at IS NULL")
+        await until(conn, "SELECT count(*) = %s FROM sendonce.workers WHERE stopped_at IS NULL", count)
         before = [cpu_seconds(process.pid) for process in processes]
         await begin(conn)
-        await until(conn, "SELECT ended IS NOT NULL FROM sendonce.campaigns")
+        await until(conn, "SELECT sum(pending + sending) = 0 FROM sendonce.batches")
         after = [cpu_seconds(process.pid) for process in processes]
-    deliveries, seconds = await one(conn, _SPAN)
+    deliveries, seconds = await one(conn, SPAN)
     return Sent(deliveries, seconds, sum(after) - sum(before))
 
 
 # Workers do not begin at the same moment: the clock runs from when the last of them has begun.
-_SPAN = """
+SPAN = """
 WITH began AS (SELECT max(first) AS at FROM (
        SELECT min(last_attempt_at) AS first FROM sendonce.deliveries GROUP BY worker) of_each)
 SELECT count(*) FILTER (WHERE state = 'sent'), extract(epoch FROM max(finished_at) - min(began.at))::float8
@@ -179,6 +180,7 @@ SELECT count(*) FILTER (WHERE state = 'sent'), extract(epoch FROM max(finished_a
 async def connection(dsn: str) -> AsyncIterator[Connection]:
     """A connection of our own for the time of a block."""
     conn = await connect(dsn, application_name="sendonce-bench")
+    await conn.execute("SET statement_timeout = 0")  # VACUUM of millions of rows takes its time
     try:
         yield conn
     finally:

@@ -18,13 +18,13 @@ from typing import Any
 
 import psutil
 
-TESTS = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 20.0
 
 
 async def spawn(*command: str, env: Mapping[str, str] | None = None, output: int | None = None) -> Process:
     """Start a program; `output` as subprocess takes it for standard output."""
-    path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH", "")]))
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     surroundings = {**os.environ, "PYTHONPATH": path, **(env or {})}
     return await asyncio.create_subprocess_exec(*command, env=surroundings, stdout=output)
 

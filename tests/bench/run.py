@@ -1,12 +1,12 @@
-"""`make bench`: everything that `program` tells, run from a bare checkout."""
+"""`make bench`: the entry; `program.py` beside it tells the story.
 
-from __future__ import annotations
+A script's folder is not where the modules beside it are named from, so the repository's root is put there first.
+"""
 
 import runpy
 import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # the modules of this folder are the package `bench`, here and in the processes that they start
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
-    runpy.run_module("bench.program", run_name="__main__", alter_sys=True)
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+    runpy.run_module("tests.bench.program", run_name="__main__", alter_sys=True)

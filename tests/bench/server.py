@@ -15,8 +15,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
+from tests.bench.processes import cpu_seconds
 
-from bench.processes import cpu_seconds
 from sendonce_cli.embedded import EmbeddedPostgres
 from sendonce_store.migrate import migrate
 
@@ -44,13 +44,13 @@ class Server:
             return await cursor.fetchall() if cursor.description else []
 
     @asynccontextmanager
-    async def database(self, name: str, *, ours: bool = True) -> AsyncIterator[str]:
-        """A new database, with our schema if `ours`; gone afterwards."""
-        quoted = sql.Identifier(name).as_string()
+    async def database(self, name: str, *, ours: bool = True, template: str = "template1") -> AsyncIterator[str]:
+        """A new database, with our schema if `ours`, or a copy of another one; gone afterwards."""
+        quoted, copied = sql.Identifier(name).as_string(), sql.Identifier(template).as_string()
         await self.execute(f"DROP DATABASE IF EXISTS {quoted} WITH (FORCE)")
-        await self.execute(f"CREATE DATABASE {quoted}")
+        await self.execute(f"CREATE DATABASE {quoted} TEMPLATE {copied}")
         try:
-            if ours:
+            if ours and template == "template1":
                 await migrate(self.dsn(name))
             yield self.dsn(name)
         finally:
@@ -73,7 +73,9 @@ async def server(folder: Path) -> AsyncIterator[Server]:
 
 async def version(using: Server) -> str:
     """What runs, and how durable it is."""
-    rows = await using.execute("SELECT current_setting('server_version'), current_setting('fsync'), "
-                               "current_setting('synchronous_commit'), current_setting('shared_buffers')")
+    rows = await using.execute(
+        "SELECT current_setting('server_version'), current_setting('fsync'), "
+        "current_setting('synchronous_commit'), current_setting('shared_buffers')"
+    )
     number, fsync, commit, buffers = rows[0]
     return f"PostgreSQL {number}, fsync {fsync}, synchronous_commit {commit}, shared_buffers {buffers}"

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.processes import cpu_seconds, module, running
+from tests.bench.processes import cpu_seconds, module, running
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "sendonce" / "bench"
 _LISTEN_SECONDS = 10.0
@@ -54,7 +54,7 @@ async def http_sink() -> AsyncIterator[Sink]:
             yield sink
         return
     folder = Path(tempfile.mkdtemp(prefix="sendonce-nginx-"))
-    port = _free_port()
+    port = free_port()
     (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port))
     try:
         async with _listening("nginx", port, str(program), "-p", str(folder), "-c", str(folder / "nginx.conf")) as sink:
@@ -71,7 +71,7 @@ async def smtp_sink() -> AsyncIterator[Sink]:
         async with _ours("smtp") as sink:
             yield sink
         return
-    port = _free_port()
+    port = free_port()
     account = ("-u", "nobody") if os.geteuid() == 0 else ()
     libraries = {"LD_LIBRARY_PATH": str(program.parent.parent / "lib" / "postfix")}
     command = (str(program), *account, "-m", "1000", f"inet:127.0.0.1:{port}", "1000")
@@ -81,8 +81,8 @@ async def smtp_sink() -> AsyncIterator[Sink]:
 
 @asynccontextmanager
 async def _ours(kind: str) -> AsyncIterator[Sink]:
-    port = _free_port()
-    async with _listening(f"our own {kind} sink", port, *module("bench.own_sink", kind, str(port))) as sink:
+    port = free_port()
+    async with _listening(f"our own {kind} sink", port, *module("tests.bench.own_sink", kind, str(port))) as sink:
         yield sink
 
 
@@ -92,7 +92,7 @@ async def _listening(
 ) -> AsyncIterator[Sink]:
     async with running(*command, env=libraries) as process:
         async with asyncio.timeout(_LISTEN_SECONDS):
-            while process.returncode is None and not await _answers(port):
+            while process.returncode is None and not await _answers(port):  # noqa: ASYNC110 - another process
                 await asyncio.sleep(0.02)
         if process.returncode is not None:
             raise RuntimeError(f"{name} ended with status {process.returncode}")
@@ -129,7 +129,8 @@ async def _unpack(package: str, folder: Path) -> None:
     await process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

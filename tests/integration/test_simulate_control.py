@@ -64,7 +64,7 @@ async def test_a_refusing_outage_leaves_only_the_control_port_and_ends_on_the_sa
         assert (await reader.readline()).startswith(b"220")
         assert (await link.order(outage="refuse")).json()["outage"] == "refuse"
         with pytest.raises(ConnectionResetError):
-            await reader.read()
+            await asyncio.wait_for(reader.read(), 10)
         writer.close()
         with pytest.raises(httpx.TransportError):
             await link.send()
@@ -128,6 +128,15 @@ async def test_everything_is_throttled_for_the_ordered_time(ledger: Path) -> Non
         causes = Counter(row.cause for row in link.far_end.ledger().rows)
     assert causes[Cause.CONTROL] >= 1
     assert causes[Cause.NORMAL] == 1
+
+
+async def test_only_a_reset_ends_an_ordered_throttling_early(ledger: Path) -> None:
+    async with running(ledger) as link:
+        await link.order(throttle_seconds=100)
+        await link.order(latency=0.001)
+        assert await link.send() == 429
+        await link.order(reset=True)
+        assert await link.send() == 200
 
 
 async def test_forgotten_keys_are_new_again(ledger: Path) -> None:

@@ -128,11 +128,15 @@ async def test_a_known_key_with_another_payload_is_a_conflict(tmp_path: Path, st
 @pytest.mark.parametrize(("style", "status"), [(Style.PLAIN, 409), (Style.LINE, 429)])
 async def test_a_key_in_use_is_a_conflict_and_uses_up_no_attempt(tmp_path: Path, style: Style, status: int) -> None:
     async with running(tmp_path, style=style, behaviour=brief()) as sender:
-        answers = await asyncio.gather(*(sender.send("hang+mia@example.com", "k1") for _ in range(4)))
+        answers = await asyncio.gather(*(sender.send("hang2+mia@example.com", "k1") for _ in range(4)))
         ledger = sender.far_end.ledger()
+        await sender.send("hang2+mia@example.com", "k1")
+        repeat = sender.far_end.ledger().rows[-1]
     assert sorted(answer.status_code for answer in answers) == [200, status, status, status]
     assert ledger.outcomes() == {Outcome.CONFLICT: 3, Outcome.ACCEPTED: 1}
     assert {row.cause for row in ledger.with_outcome(Outcome.CONFLICT)} == {Cause.KEY_IN_USE}
+    assert (repeat.outcome, repeat.cause) == (Outcome.REPEAT, Cause.OVERRIDE)
+    assert repeat.ts - repeat.arrived >= 0.2
 
 
 async def test_a_throttled_request_does_not_free_a_key_that_another_one_uses(tmp_path: Path) -> None:
@@ -220,10 +224,15 @@ async def test_a_throttled_answer_names_its_wait_in_whole_seconds(tmp_path: Path
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "3")
 
 
-@pytest.mark.parametrize("kind", ["lost", "garbage"])
-async def test_a_lost_answer_is_an_acceptance_and_its_repeat_gets_the_id(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "error", "words"),
+    [("lost", httpx.ReadError, None), ("garbage", httpx.RemoteProtocolError, "illegal status line")],
+)
+async def test_a_lost_answer_is_an_acceptance_and_its_repeat_gets_the_id(
+    tmp_path: Path, kind: str, error: type[Exception], words: str | None
+) -> None:
     async with running(tmp_path) as sender:
-        with pytest.raises(httpx.TransportError):
+        with pytest.raises(error, match=words):
             await sender.send(f"{kind}+mia@example.com", "k1")
         again = await sender.send(f"{kind}+mia@example.com", "k1")
         first, second = sender.far_end.ledger().rows

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import hashlib
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -262,7 +263,7 @@ async def test_pipelined_commands_and_messages_are_answered_in_their_order(tmp_p
         two = envelope("noah@example.com") + b"Message-ID: <k2@x>\r\n\r\ntwo\r\n.\r\n"
         await connection.say(b"EHLO x\r\n" + one + two + b"QUIT\r\n")
         assert await connection.codes(10) == [250, 250, 250, 354, 550, 250, 250, 354, 250, 221]
-        assert await connection.reader.read() == b""
+        assert await asyncio.wait_for(connection.reader.read(), 10) == b""
 
 
 @pytest.mark.parametrize(
@@ -379,18 +380,38 @@ async def test_plain_commands_behind_starttls_end_the_session(
     async with running(tmp_path, **settings) as far_end, raw(far_end) as connection:
         await connection.say(b"EHLO x\r\nSTARTTLS\r\n" + envelope())
         assert await connection.codes(2) == [250, 421]
-        assert await connection.reader.read() == b""
+        assert await asyncio.wait_for(connection.reader.read(), 10) == b""
 
 
-async def test_a_failed_handshake_leaves_the_far_end_serving(
-    tmp_path: Path, certificate: tuple[Path, ssl.SSLContext]
+async def test_a_failed_handshake_leaves_the_far_end_serving_and_is_no_error_of_it(
+    tmp_path: Path, certificate: tuple[Path, ssl.SSLContext], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {"tls_certificate": certificate[0], "smtp_tls": SmtpTls.STARTTLS}
     async with running(tmp_path, **settings) as far_end:
         untrusting = ssl.create_default_context()
         with pytest.raises(ssl.SSLCertVerificationError):
             await send(far_end, "mia@example.com", start_tls=True, tls_context=untrusting)
+        async with raw(far_end) as connection:
+            await connection.say(b"STARTTLS\r\n")
+            assert await connection.codes(1) == [220]
+            await connection.say(b"this is no handshake\r\n")
+            with contextlib.suppress(ConnectionError):
+                await asyncio.wait_for(connection.reader.read(), 10)
         await send(far_end, "mia@example.com", start_tls=True, tls_context=certificate[1])
+    gc.collect()
+    assert not caplog.records
+
+
+async def test_what_was_said_before_tls_is_forgotten_inside_it(
+    tmp_path: Path, certificate: tuple[Path, ssl.SSLContext]
+) -> None:
+    settings = {"tls_certificate": certificate[0], "smtp_tls": SmtpTls.STARTTLS}
+    async with running(tmp_path, **settings) as far_end, raw(far_end) as connection:
+        await connection.say(b"EHLO x\r\nMAIL FROM:<a@example.org>\r\nSTARTTLS\r\n")
+        assert await connection.codes(3) == [250, 250, 220]
+        await connection.writer.start_tls(certificate[1], server_hostname="127.0.0.1")
+        await connection.say(b"RCPT TO:<b@example.com>\r\n")
+        assert await connection.codes(1) == [503]
 
 
 async def test_a_key_in_use_is_a_conflict(tmp_path: Path) -> None:
@@ -417,7 +438,7 @@ async def test_an_outage_that_answers_says_421_and_closes(tmp_path: Path) -> Non
             await far_end.control({"outage": "answer"})
             await connection.say(envelope() + b"Message-ID: <k1@x>\r\n\r\nhello\r\n.\r\n")
             assert await connection.codes(4) == [250, 250, 354, 421]
-            assert await connection.reader.read() == b""
+            assert await asyncio.wait_for(connection.reader.read(), 10) == b""
         with pytest.raises(aiosmtplib.SMTPConnectError):
             await send(far_end, "mia@example.com")
         assert outcomes(far_end) == [Outcome.TRANSIENT]

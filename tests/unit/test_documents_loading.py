@@ -78,6 +78,10 @@ def test_an_empty_file_has_no_documents() -> None:
 
 def test_bytes_with_a_byte_order_mark_are_read() -> None:
     assert one(b"\xef\xbb\xbf" + CAMPAIGN.encode()).line == 1
+    json_text = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "\\ud83d\\ude00"}}'
+    resource = one(b"\xef\xbb\xbf" + json_text.encode()).resource
+    assert isinstance(resource, ConfigMap)
+    assert resource.data == {"k": "😀"}
 
 
 def test_json_is_read_too() -> None:

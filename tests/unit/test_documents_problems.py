@@ -125,6 +125,13 @@ def refusal(text: str | bytes) -> list[str]:
             ),
         ),
         (
+            "  schedule: {deadline: 0001-01-01T00:00:00+09:00}",
+            (
+                "c.yaml:11: spec.schedule.deadline: is outside the years 1 to 9999 in UTC "
+                '(got "0001-01-01T00:00:00+09:00")'
+            ),
+        ),
+        (
             "  schedule: {startAt: 2026-12-02T00:00:00Z, deadline: 2026-12-01T00:00:00Z}",
             "c.yaml:11: spec.schedule.deadline: must be later than startAt",
         ),

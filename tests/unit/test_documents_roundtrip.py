@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC
 from typing import Any
 
 from hypothesis import given, settings
@@ -27,7 +28,7 @@ TEXT = st.one_of(
 )
 LINE = TEXT.filter(bool)
 REF = st.fixed_dictionaries({"name": NAMES, "key": NAMES})
-TIMES = st.datetimes().map(lambda t: t.isoformat(timespec="seconds")).filter(lambda t: len(t) == 19)
+TIMES = st.datetimes(timezones=st.just(UTC)).map(lambda time: time.isoformat()).filter(lambda text: text[:4] > "0001")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
@@ -75,8 +76,8 @@ SPEC = need(
     topic=NAMES,
     suspend=st.booleans(),
     schedule=st.one_of(
-        need({"startAt": TIMES.map(lambda t: t + "+09:00")}),
-        need({"deadline": TIMES.map(lambda t: t + "Z")}),
+        need({"startAt": TIMES.map(lambda text: text.replace("+00:00", "+09:00"))}),
+        need({"deadline": TIMES.map(lambda text: text.replace("+00:00", "Z"))}),
         need({"quietHours": st.just({"from": "21:00", "to": "09:00", "defaultTimezone": "Asia/Tokyo"})}),
     ),
     rollout=some(canary=some(percent=st.integers(1, 99), promotion=st.sampled_from(["Manual", "Automatic"]))),

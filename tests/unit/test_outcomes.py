@@ -70,6 +70,13 @@ def test_throttling_and_account_errors_burn_no_attempt(error: SendError, attempt
     assert (result.state, result.used) == ("pending", 0)
 
 
+@pytest.mark.parametrize("code", ["connect_failed", "name_not_resolved", "tls_failed"])
+@pytest.mark.parametrize("attempt", [FIRST, LAST])
+def test_a_far_end_that_cannot_be_reached_burns_no_attempt(code: str, attempt: Attempt) -> None:
+    result = ended(attempt, TemporarySendError(code, "refused"), _rules(), RNG)
+    assert (result.state, result.used, result.unknown, result.outcome) == ("pending", 0, False, "outage")
+
+
 def test_an_unknown_outcome_is_repeated_with_a_key() -> None:
     result = ended(FIRST, UnknownOutcomeError("timeout", "no answer"), _rules(), RNG)
     assert (result.state, result.unknown, result.used) == ("pending", True, 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import email
 import email.policy
+import re
+from base64 import b64decode
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from email.message import EmailMessage
@@ -127,6 +129,13 @@ def test_any_subject_arrives_as_it_was(subject: str) -> None:
     if not subject.isascii():
         assert max(map(len, head.split(b"\r\n"))) <= 78
     assert str(read(data)["Subject"]).split() == subject.split()
+
+
+def test_each_encoded_word_of_a_subject_holds_whole_characters() -> None:
+    head = build_mail(message(subject="a" + "田中様" * 30)).data.split(b"\r\n\r\n", 1)[0]
+    words = re.findall(rb"=\?utf-8\?B\?([^?]+)\?=", head)
+    assert len(words) > 1
+    assert "".join(b64decode(word).decode() for word in words) == "a" + "田中様" * 30
 
 
 def test_a_long_header_is_folded_at_spaces_and_a_long_address_stays_whole() -> None:

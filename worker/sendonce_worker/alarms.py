@@ -22,7 +22,7 @@ class StoreAlarms:
         self._campaign_id = campaign_id
         self._metrics = metrics
 
-    async def throttled(self, plan: ChannelPlan, error: SendError) -> None:
+    async def stands_still(self, plan: ChannelPlan, error: SendError) -> None:
         """Pause the provider for everybody, for as long as it asked, or for a growing while."""
         try:
             async with self._control.use() as conn:

@@ -16,11 +16,13 @@ from sendonce_store.connection import Connection
 from sendonce_store.pace import Slots, is_paced, lease_slots
 from sendonce_store.rows import Repeats, Terms
 from sendonce_store.spec import ProviderSpec
+from sendonce_store.spec.metadata import SecretRef
 from sendonce_worker.link import Link
 from sendonce_worker.metrics import DeliverySeries, ProviderSeries
 from sendonce_worker.providers.base import Provider
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.registry import build_provider
+from sendonce_worker.redaction import Redactor
 from sendonce_worker.rendering import compile_message
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.plan import (
@@ -28,6 +30,7 @@ from sendonce_worker.sending.plan import (
     fallbacks_of,
     lease_length,
     quiet_hours_of,
+    rows_ahead,
     rules_of,
 )
 from sendonce_worker.settings import WorkerSettings
@@ -48,8 +51,9 @@ class _Built:
 class Campaign:
     """The plans of one campaign, as they are now."""
 
-    def __init__(self, stored: StoredCampaign, settings: WorkerSettings, control: Link) -> None:
-        """Nothing is built before the first `refresh`."""
+    def __init__(self, stored: StoredCampaign, settings: WorkerSettings, control: Link, redactor: Redactor) -> None:
+        """Nothing is built before the first `refresh`; `redactor` keeps the Secrets that are read out of the logs."""
+        self._redactor = redactor
         self.stored = stored
         self._settings = settings
         self._control = control
@@ -76,6 +80,8 @@ class Campaign:
         channels = await read_channels(conn, self.stored.id)
         for channel in channels:
             secrets, ca = read_secrets(channel.provider, self._settings.files)
+            for secret in secrets.values():
+                self._redactor.register(secret)
             mark = _mark(channel.provider, secrets, ca)
             known = self._built.get(channel.channel)
             if known is None or known.mark != mark:
@@ -99,6 +105,8 @@ class Campaign:
         capacity = max(1, in_flight // self._settings.batches)
         timeout = float(provider_spec.timeout_seconds)
         rules = rules_of(spec, provider.key_window, timeout)
+        lease = lease_length(timeout, self._settings.heartbeat)
+        pacer = await self._pacer(conn, channel.provider_id, in_flight)
         return ChannelPlan(
             channel=channel.channel,
             provider_id=channel.provider_id,
@@ -106,10 +114,11 @@ class Campaign:
             template=compile_message(message.template, channel.channel),
             rules=rules,
             terms=Terms(rules.repeats, fallbacks_of(channel.channel, channels)),
-            lease=lease_length(timeout, self._settings.heartbeat),
+            lease=lease,
             capacity=capacity,
+            ahead=rows_ahead(capacity, provider.key_window, lease, paced=pacer.paced),
             quiet=quiet_hours_of(spec),
-            pacer=await self._pacer(conn, channel.provider_id, in_flight),
+            pacer=pacer,
             series=DeliverySeries(self.stored.namespace, self.stored.name, channel.channel, channel.provider_name),
             provider_series=ProviderSeries(self.stored.namespace, channel.provider_name),
         )
@@ -139,14 +148,21 @@ def read_secrets(spec: ProviderSpec, files: Path) -> tuple[dict[str, bytes], byt
     """The provider's credentials and CA as they are mounted now. Raises NotReadyError."""
     credentials = spec.credentials_secret_ref
     secrets = _read_folder(files, credentials.name) if credentials else {}
-    tls = spec.http.tls.ca_secret_ref if spec.http else None
-    if tls is None:
+    authority = ca_secret(spec)
+    if authority is None:
         return secrets, None
-    ca = _read_folder(files, tls.name).get("ca.crt")
+    ca = _read_folder(files, authority.name).get("ca.crt")
     if ca is None:
-        message = f"SecretNotFound: Secret {tls.name} has no key ca.crt (http.tls.caSecretRef)"
+        message = f"SecretNotFound: Secret {authority.name} has no key ca.crt (caSecretRef)"
         raise NotReadyError(message)
     return secrets, ca
+
+
+def ca_secret(spec: ProviderSpec) -> SecretRef | None:
+    """The Secret with the certificate authorities that the provider's own settings name."""
+    if spec.http is not None:
+        return spec.http.tls.ca_secret_ref
+    return spec.smtp.ca_secret_ref if spec.smtp is not None else None
 
 
 def _read_folder(files: Path, name: str) -> dict[str, bytes]:

@@ -16,7 +16,10 @@ import random
 import uuid
 from enum import Enum
 
+import psycopg
+
 from sendonce_store import campaigns, queue
+from sendonce_store.connection import StoreUnavailableError
 from sendonce_store.migrate import require_current
 from sendonce_store.queries import load
 from sendonce_store.queue import LeaseLostError
@@ -29,7 +32,8 @@ from sendonce_worker.importing.mounted import Files
 from sendonce_worker.importing.run import ImportJob, run_import
 from sendonce_worker.link import STORE_ERRORS, Link, wait_before_reconnect
 from sendonce_worker.metrics import WorkerMetrics
-from sendonce_worker.sending.clock import Lease, boot_clock
+from sendonce_worker.redaction import Redactor
+from sendonce_worker.sending.clock import Lease, Moment
 from sendonce_worker.sending.session import Session, Surroundings
 from sendonce_worker.settings import WorkerSettings
 
@@ -56,8 +60,11 @@ class CampaignNotFoundError(Exception):
 class Worker:
     """One process's work on one campaign."""
 
-    def __init__(self, settings: WorkerSettings, metrics: WorkerMetrics, health: HealthState) -> None:
+    def __init__(
+        self, settings: WorkerSettings, metrics: WorkerMetrics, health: HealthState, redactor: Redactor
+    ) -> None:
         """Nothing is opened before `run`."""
+        self._redactor = redactor
         self._settings = settings
         self._metrics = metrics
         self._health = health
@@ -91,7 +98,11 @@ class Worker:
         the store may come and go.
         """
         try:
-            campaign = await self._begin()
+            try:
+                campaign = await self._begin()
+            except psycopg.Error as error:
+                message = f"the store went away at the start: {error}"
+                raise StoreUnavailableError(message) from error
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._conductor.run(campaign, self._stop, self._stirred, self.drain))
                 for link in self._links:
@@ -118,7 +129,7 @@ class Worker:
                     f"there is no campaign with send key {settings.send_key!r} in namespace {settings.namespace!r}"
                 )
                 raise CampaignNotFoundError(message)
-            campaign = Campaign(stored, settings, self._control)
+            campaign = Campaign(stored, settings, self._control, self._redactor)
             await conn.execute(
                 SQL["register_worker"],
                 {"worker": settings.identity, "namespace": settings.namespace, "campaign": stored.id},
@@ -141,8 +152,8 @@ class Worker:
         failures = 0
         while not self._stop.is_set():
             try:
-                worked = await self._one_batch(link, campaign)
-                failures = 0
+                if not await self._one_batch(link, campaign):
+                    await self._idle(link, campaign)
             except STORE_ERRORS as error:
                 self._health.store_connected = False
                 logger.warning("store: %s", error)
@@ -150,11 +161,10 @@ class Worker:
                 failures += 1
             else:
                 self._health.store_connected = True
-                if not worked:
-                    await self._idle(link, campaign)
+                failures = 0
 
     async def _one_batch(self, link: Link, campaign: Campaign) -> bool:
-        asked_at = boot_clock()
+        asked_at = Moment.now()
         token = uuid.uuid4()
         async with link.use() as conn:
             batch = await queue.claim(conn, self._holder(campaign), token, campaign.longest_lease, campaign.repeats)
@@ -169,7 +179,7 @@ class Worker:
     def _holder(self, campaign: Campaign) -> Holder:
         return Holder(self._settings.identity, campaign.stored.namespace, campaign.stored.id)
 
-    async def _send(self, link: Link, campaign: Campaign, batch: Batch, asked_at: float) -> None:
+    async def _send(self, link: Link, campaign: Campaign, batch: Batch, asked_at: Moment) -> None:
         plan = campaign.plans[batch.channel or ""]
         lease = Lease(plan.lease, plan.rules.repeats.patience, asked_at)
         alarms = StoreAlarms(self._control, campaign.stored.id, self._metrics)

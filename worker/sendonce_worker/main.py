@@ -41,14 +41,15 @@ def main() -> None:
     except SettingsError as error:
         sys.exit(_explain(CONFIGURATION, str(error)))
     redactor = Redactor()
+    redactor.register(settings.dsn)
     configure_logging(settings.log_level, settings.log_style, redactor)
-    sys.exit(uvloop.run(_run(settings)))
+    sys.exit(uvloop.run(_run(settings, redactor)))
 
 
-async def _run(settings: WorkerSettings) -> int:
+async def _run(settings: WorkerSettings, redactor: Redactor) -> int:
     registry = CollectorRegistry()
     health = HealthState(max_silence=max(30.0, 6 * settings.heartbeat))
-    worker = Worker(settings, WorkerMetrics(registry), health)
+    worker = Worker(settings, WorkerMetrics(registry), health, redactor)
     server = None
     if settings.health_port is not None:
         server = HealthServer(health, registry, "0.0.0.0", settings.health_port)  # noqa: S104 - probes come from outside

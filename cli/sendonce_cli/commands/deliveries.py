@@ -92,13 +92,15 @@ def recipients_command(  # noqa: PLR0913 - one parameter per option
     if "unreachable" in states:
         return asyncio.run(_unreachable(store, campaign, limit, after, output))
     wanted = chosen(states, reasons, codes, channels, search)
-    return asyncio.run(_deliveries(store, campaign, wanted, (after, limit), output))
+    return asyncio.run(_deliveries(store, campaign, wanted, (place(after), limit), output))
 
 
-async def _deliveries(store: StoreChoice, name: str, wanted: Filter, page: tuple[str | None, int], output: str) -> int:
+async def _deliveries(
+    store: StoreChoice, name: str, wanted: Filter, page: tuple[tuple[int, int], int], output: str
+) -> int:
     after, limit = page
     async with open_campaign(store, name) as (conn, campaign):
-        found = await ledger.deliveries(conn, campaign.id, wanted, after=place(after), limit=limit)
+        found = await ledger.deliveries(conn, campaign.id, wanted, after=after, limit=limit)
     emit([{"place": f"{one.batch_id}-{one.no}", **_data(one)} for one in found], output, lambda: listing(found, limit))
     return Exit.OK
 
@@ -208,7 +210,7 @@ def deadletters_command(  # noqa: PLR0913 - one parameter per option
     """Show what will not be tried again without a person: failed and uncertain deliveries."""
     wanted = chosen(states or DEAD, reasons, codes, channels)
     if listed:
-        return asyncio.run(_deliveries(store, campaign, wanted, (after, limit), output))
+        return asyncio.run(_deliveries(store, campaign, wanted, (place(after), limit), output))
     return asyncio.run(_grouped(store, campaign, wanted, output))
 
 

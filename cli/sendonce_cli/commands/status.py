@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sendonce_cli.exits import Exit
-from sendonce_cli.options import StoreChoice, output_option, store_options
+from sendonce_cli.options import StoreChoice, complete, output_option, store_options
 from sendonce_cli.output import as_data, emit, moment, table
 from sendonce_cli.running.summary import STATES, reasons_table
 from sendonce_cli.shapes import campaign_data, counts_data, top_errors
@@ -39,7 +39,7 @@ Exit codes: 0 fine, 2 wrong input, 4 no such campaign.
 
 
 @click.command("status", epilog=_EPILOG)
-@click.argument("campaign", required=False)
+@click.argument("campaign", required=False, shell_complete=complete)
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Campaigns in the list.")
 @store_options
 @output_option

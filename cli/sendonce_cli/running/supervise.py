@@ -180,8 +180,10 @@ class _Watch:
                 return found
 
     async def mark_stopped(self, gone: Departed) -> None:
-        """Note in the store, now or with the next look, that a process is gone for certain."""
+        """Note in the store, now or when the database is back, that a process is gone for certain."""
         self._unmarked.append(gone.identity)
+        with suppress(psycopg.Error, StoreUnavailableError):
+            await self._mark(await self._connected())
 
     async def mark_all(self, crew: Crew) -> None:
         """Before leaving: note those that are gone, if the database lets us."""
@@ -189,8 +191,6 @@ class _Watch:
             for gone in crew.reap():
                 await self.mark_stopped(gone)
             await asyncio.sleep(0.01)
-        with suppress(psycopg.Error, StoreUnavailableError):
-            await self._mark(await self._connected())
 
     async def _mark(self, conn: Connection) -> None:
         while self._unmarked:

@@ -125,7 +125,7 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\
 
 def _parse_timestamp(value: object) -> datetime:
     if isinstance(value, datetime):
-        return _with_offset(value)
+        return _in_utc(value)
     found = _RFC_3339.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise PydanticCustomError("timestamp", "must be a date and time with offset, such as 2026-12-04T09:00:00+09:00")
@@ -133,17 +133,20 @@ def _parse_timestamp(value: object) -> datetime:
         instant = datetime.fromisoformat(found.group())
     except ValueError as error:
         raise PydanticCustomError("timestamp", "is no real date and time: {why}", {"why": str(error)}) from None
-    return _with_offset(instant)
+    return _in_utc(instant)
 
 
-def _with_offset(value: datetime) -> datetime:
+def _in_utc(value: datetime) -> datetime:
     if value.tzinfo is None:
         raise PydanticCustomError("timestamp_offset", "has no offset from UTC; end it with Z or an offset like +09:00")
-    return value
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise PydanticCustomError("timestamp", "is outside the years 1 to 9999 in UTC") from None
 
 
 def _format_timestamp(value: datetime) -> str:
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return value.isoformat().replace("+00:00", "Z")
 
 
 Timestamp = Annotated[
@@ -151,7 +154,7 @@ Timestamp = Annotated[
     BeforeValidator(_parse_timestamp),
     PlainSerializer(_format_timestamp, return_type=str, when_used="json"),
 ]
-"""An instant, RFC 3339 with offset; always aware, written in UTC."""
+"""An instant, RFC 3339 with offset; held and written in UTC."""
 
 
 @cache

@@ -88,3 +88,15 @@ UPDATE sendonce.deliveries d
 -- name: close_unchanged
 -- Nothing changed after all: a batch without an open row stays done.
 UPDATE sendonce.batches SET state = 'done' WHERE id = %(batch)s AND state = 'pending' AND pending + sending = 0;
+
+-- name: reopen_import
+-- The source could not be read; a person says that it can be read now.
+UPDATE sendonce.campaigns
+   SET import_state = 'running', import_message = NULL,
+       ended = NULL, ended_reason = NULL, ended_message = NULL, completed_at = NULL
+ WHERE id = %(campaign)s AND import_state = 'failed' AND cancelled_at IS NULL
+RETURNING id;
+
+-- name: reopen_import_batch
+UPDATE sendonce.batches SET state = 'pending', claimable_at = now(), claims = 0, crashes = 0
+ WHERE campaign_id = %(campaign)s AND kind = 'import' AND state = 'done';

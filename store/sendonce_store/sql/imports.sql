@@ -30,7 +30,8 @@ SELECT n.id, c.namespace, c.id, 'send', %(channel)s, %(provider)s,
   FROM import_batches n, sendonce.campaigns c WHERE c.id = %(campaign)s;
 
 -- name: insert_deliveries
--- A person whose address is there already, from an earlier line, is left out: the unique key decides.
+-- A person whose address is there already, from an earlier line, is left out: the unique key decides. In the order of
+-- lines, so that of two lines for one person the first wins on every channel.
 WITH reachable AS (
   SELECT s.line, s.addresses -> %(channel)s ->> 1 AS address, row_number() OVER (ORDER BY s.line) - 1 AS ordinal
     FROM import_stage s
@@ -48,6 +49,7 @@ WITH reachable AS (
     FROM reachable r
     JOIN import_batches n ON n.no = r.ordinal / %(size)s
     JOIN sendonce.campaigns c ON c.id = %(campaign)s
+   ORDER BY r.ordinal
   ON CONFLICT (campaign_id, channel, address) DO NOTHING
   RETURNING recipient_no
 )

@@ -13,11 +13,12 @@ UPDATE sendonce.batches b
           LEFT JOIN sendonce.providers p ON p.id = b.provider_id
          WHERE b.campaign_id = %(campaign)s AND b.state <> 'done' AND b.claimable_at <= now()
            AND c.ended IS NULL
-           -- whatever stands still, what a dead holder left in `sending` is settled; an import goes on after a cancel
-           AND (b.sending > 0 OR CASE WHEN c.cancelled_at IS NOT NULL THEN b.kind = 'import'
-                                      ELSE NOT c.suspended AND c.halt_reason IS NULL END)
-           AND (b.kind = 'import' OR c.start_at IS NULL OR c.start_at <= now())
-           AND (p.id IS NULL OR (NOT p.suspended AND (p.paused_until IS NULL OR p.paused_until <= now())))
+           -- whatever stands still, a batch whose holder died is settled and closed; an import goes on after a cancel
+           AND (b.sending > 0 OR (b.kind = 'send' AND b.state = 'leased')
+                OR (CASE WHEN c.cancelled_at IS NOT NULL THEN b.kind = 'import'
+                         ELSE NOT c.suspended AND c.halt_reason IS NULL END
+                    AND (b.kind = 'import' OR c.start_at IS NULL OR c.start_at <= now())
+                    AND (p.id IS NULL OR (NOT p.suspended AND (p.paused_until IS NULL OR p.paused_until <= now())))))
          ORDER BY b.claimable_at
          LIMIT 1
            FOR UPDATE OF b SKIP LOCKED) due
@@ -65,11 +66,16 @@ UPDATE sendonce.deliveries d
  WHERE d.batch_id = %(batch)s AND d.state = 'pending';
 
 -- name: due_rows
--- What can be sent of a batch now, with the person it goes to.
+-- What can be sent of a batch now, with the person it goes to. LATERAL with LIMIT: people are looked up one by one by
+-- their key; for short lists the planner would else read all of them for each batch.
 SELECT d.no, d.attempt_seq, d.tries, d.maybe_accepted, d.key::text AS key, d.digest, d.recipient_no,
        r.addresses -> d.channel ->> 0 AS address, r.ref, r.timezone, r.locale, r.variables, r.addresses
   FROM sendonce.deliveries d
-  JOIN sendonce.recipients r ON r.campaign_id = d.campaign_id AND r.no = d.recipient_no
+ CROSS JOIN LATERAL (
+       SELECT p.ref, p.timezone, p.locale, p.variables, p.addresses
+         FROM sendonce.recipients p
+        WHERE p.campaign_id = d.campaign_id AND p.no = d.recipient_no
+        LIMIT 1) r
  WHERE d.batch_id = %(batch)s AND d.state = 'pending' AND d.next_attempt_at <= now()
  ORDER BY d.no;
 
@@ -104,7 +110,7 @@ UPDATE sendonce.deliveries d
               %(errors)s::text[], %(message_ids)s::text[], %(delays)s::float8[], %(unknowns)s::bool[], %(used)s::int[])
        AS r(no, seq, state, reason, code, error, message_id, delay, unknown, used)
  WHERE d.batch_id = %(batch)s AND d.no = r.no AND d.state = 'sending' AND d.attempt_seq = r.seq
-RETURNING d.no, d.attempt_seq, d.state;
+RETURNING d.no;
 
 -- name: note_attempts
 INSERT INTO sendonce.attempts (namespace, campaign_id, batch_id, no, seq, worker, outcome, code, message)
@@ -127,8 +133,8 @@ RETURNING d.no, d.state, d.reason;
 
 -- name: begin_sending
 -- The checks of the hand-off and the commit that comes before it, in one statement: only rows that come back as
--- `sending` may be handed off.
-WITH asked AS (
+-- `sending` may be handed off. MATERIALIZED: else the planner copies the look-ups of consent into every column.
+WITH asked AS MATERIALIZED (
   SELECT d.no, a.digest,
          CASE
            WHEN c.deadline <= now() THEN 'expired'
@@ -181,7 +187,8 @@ RETURNING d.no, d.state, d.reason, d.attempt_seq, d.first_attempt_at, d.maybe_ac
 -- name: flags
 -- Why a batch should be let go, read with each turn.
 SELECT c.suspended OR c.halt_reason IS NOT NULL OR c.cancelled_at IS NOT NULL OR c.ended IS NOT NULL AS stopped,
-       p.suspended OR coalesce(p.paused_until > now(), false) AS paused
+       p.suspended OR coalesce(p.paused_until > now(), false) AS paused,
+       p.pauses_in_row > 0 AS recovering
   FROM sendonce.batches b
   JOIN sendonce.campaigns c ON c.id = b.campaign_id
   JOIN sendonce.providers p ON p.id = b.provider_id
@@ -200,7 +207,7 @@ RETURNING b.state;
 
 -- name: reread
 -- After a commit whose fate is unknown: what became of the group that was to be handed off.
-SELECT no, state, attempt_seq, first_attempt_at, maybe_accepted, reason
+SELECT no, state, reason, attempt_seq, first_attempt_at, maybe_accepted
   FROM sendonce.deliveries
  WHERE batch_id = %(batch)s AND no = ANY (%(nos)s);
 

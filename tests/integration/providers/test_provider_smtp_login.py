@@ -63,7 +63,7 @@ async def test_words_slipped_in_after_starttls_end_the_session(
     smtp_far_end.start_tls = server_tls
     smtp_far_end.will("STAR", b"220 go ahead\r\n250 injected\r\n")
     error = await refused(build(smtp_far_end, LOGIN, tls="StartTLS", ca=ca), message)
-    assert error.kind is Kind.TEMPORARY
+    assert (error.kind, error.code) == (Kind.TEMPORARY, "garbage_answer")
     assert "AUTH" not in verbs(smtp_far_end)
 
 

@@ -210,6 +210,14 @@ async def test_421_to_the_first_mail_of_a_session_is_reported(
     await smtp_far_end.until(lambda: smtp_far_end.open_connections == 0)
 
 
+async def test_421_is_taken_at_its_word_also_if_the_server_does_not_hang_up(
+    smtp_far_end: SmtpFarEnd, do: Any, provider: SmtpProvider, message: Message
+) -> None:
+    smtp_far_end.will("MAIL", b"421 4.3.2 shutting down\r\n", do.HANG)
+    error = await refused(provider, message)
+    assert (error.kind, error.code) == (Kind.TEMPORARY, "4.3.2")
+
+
 async def test_an_unexpected_reply_while_idle_ends_the_session(
     smtp_far_end: SmtpFarEnd, provider: SmtpProvider, message: Message
 ) -> None:

@@ -20,6 +20,19 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
+OUTAGE_CODES = frozenset(
+    {
+        "connect_failed",
+        "connect_timeout",
+        "name_not_resolved",
+        "proxy_failed",
+        "proxy_refused",
+        "tls_failed",
+        "tls_not_trusted",
+    }
+)
+"""Codes of a far end that can't be reached at all: no recipient is at fault, and nothing was sent."""
+
 MAX_WORDS = 500
 """Characters kept of the far end's own words."""
 
@@ -49,6 +62,11 @@ class SendError(Exception):
         self.message = one_line(message)
         self.retry_after = retry_after
         super().__init__(f"{code}: {self.message}")
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether the far end could not be reached, so that every other message would fail as well."""
+        return self.kind is Kind.TEMPORARY and self.code in OUTAGE_CODES
 
 
 class PermanentSendError(SendError):

@@ -8,6 +8,7 @@ right, so when the two disagree about how much time went by, the lease counts as
 from __future__ import annotations
 
 import time
+from typing import NamedTuple, Self
 
 from sendonce_worker.providers.errors import HandOffRefusedError
 
@@ -20,23 +21,34 @@ def boot_clock() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+class Moment(NamedTuple):
+    """One moment on both clocks, in seconds."""
+
+    boot: float
+    wall: float
+
+    @classmethod
+    def now(cls) -> Self:
+        """Read the clocks."""
+        return cls(boot_clock(), time.time())
+
+
 class Lease:
     """How long this process may still hand off from its batch. Times in seconds."""
 
-    __slots__ = ("_boot", "_lost", "_wall", "length", "patience", "renewed_at", "stopping")
+    __slots__ = ("_lost", "_wall", "length", "patience", "renewed_at", "stopping")
 
-    def __init__(self, length: float, patience: float, asked_at: float) -> None:
-        """`asked_at`: the boot clock before the claim was asked for; `patience`: time-out plus margin of a hand-off."""
+    def __init__(self, length: float, patience: float, asked_at: Moment) -> None:
+        """`asked_at`: the moment before the claim was asked for; `patience`: time-out plus margin of a hand-off."""
         self.length = length
         self.patience = patience
         self.stopping = False
         self._lost = False
         self.renewed(asked_at)
 
-    def renewed(self, asked_at: float) -> None:
-        """Count anew from before the renewal was asked for."""
-        self.renewed_at = asked_at
-        self._boot, self._wall = boot_clock(), time.time()
+    def renewed(self, asked_at: Moment) -> None:
+        """Count anew from before the renewal was asked for: the machine may have been paused before the answer came."""
+        self.renewed_at, self._wall = asked_at
 
     def lose(self) -> None:
         """Somebody else may hold the batch."""
@@ -53,7 +65,7 @@ class Lease:
 
     def clocks_agree(self) -> bool:
         """Whether boot and wall clock saw the same time go by since the last renewal."""
-        boot, wall = boot_clock() - self._boot, time.time() - self._wall
+        boot, wall = boot_clock() - self.renewed_at, time.time() - self._wall
         return abs(boot - wall) <= LARGEST_DISAGREEMENT
 
     def clearance(self) -> None:

@@ -25,8 +25,8 @@ logger = logging.getLogger(__name__)
 class Alarms(Protocol):
     """Who is told when an answer concerns more than one recipient."""
 
-    async def throttled(self, plan: ChannelPlan, error: SendError) -> None:
-        """The provider asked us to slow down: pause it for every worker."""
+    async def stands_still(self, plan: ChannelPlan, error: SendError) -> None:
+        """The provider asked us to slow down, or can't be reached: pause it for every worker."""
 
     async def account_problem(self, plan: ChannelPlan, error: SendError) -> None:
         """Credentials, sender or credit: stop the campaign."""
@@ -68,6 +68,12 @@ async def hand_off(prepared: Prepared, started: Started, way: Way) -> Landed:
     return Landed(outcomes.accepted(attempt, answer))
 
 
+def not_handed_off(prepared: Prepared, started: Started) -> Result:
+    """A row that was committed as `sending` and is given back instead."""
+    row = prepared.row
+    return outcomes.refused_here(Attempt(row.no, started.attempt_seq, row.tries, started.maybe_accepted))
+
+
 def _message(prepared: Prepared, started: Started, way: Way) -> Message:
     row = prepared.row
     return Message(
@@ -83,9 +89,9 @@ def _message(prepared: Prepared, started: Started, way: Way) -> Message:
 
 
 async def _refused(attempt: Attempt, error: SendError, way: Way) -> Landed:
-    concerns_all = error.kind in {Kind.RATE_LIMITED, Kind.ACCOUNT}
+    concerns_all = error.is_outage or error.kind in {Kind.RATE_LIMITED, Kind.ACCOUNT}
     if concerns_all and not way.alarmed:
         way.alarmed = True  # the others in flight will be told the same
-        tell = way.alarms.throttled if error.kind is Kind.RATE_LIMITED else way.alarms.account_problem
+        tell = way.alarms.account_problem if error.kind is Kind.ACCOUNT else way.alarms.stands_still
         await tell(way.plan, error)
     return Landed(outcomes.ended(attempt, error, way.plan.rules, way.rng), stands_still=concerns_all)

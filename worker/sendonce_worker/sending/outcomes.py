@@ -1,7 +1,7 @@
 """What becomes of a delivery after an attempt. The far end's answer in, a `queue.Result` out; no I/O.
 
 The rules are those of docs/state_machine.md: an attempt that may have been accepted can end only as sent or uncertain;
-throttling and account errors burn no attempt; what is repeated without a key was refused for certain.
+throttling, outages and account errors burn no attempt; what is repeated without a key was refused for certain.
 """
 
 from __future__ import annotations
@@ -80,6 +80,9 @@ def ended(attempt: Attempt, error: SendError, rules: Rules, rng: random.Random) 
 
 
 def _temporary(attempt: Attempt, error: SendError, rules: Rules, rng: random.Random) -> Result:
+    if error.is_outage:
+        # the provider's pause, which all workers see, spaces the attempts out; no recipient is at fault
+        return _again(attempt, error, "outage", rng.uniform(0.0, THROTTLED_SECONDS), used=0)
     if attempt.tries + 1 >= rules.backoff.max_attempts:
         return _final(attempt, error, "retries_exhausted", outcome="temporary")
     delay = max(rules.backoff.delay(attempt.tries, rng), error.retry_after or 0.0)

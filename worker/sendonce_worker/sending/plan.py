@@ -19,11 +19,18 @@ from sendonce_worker.sending.quiet_hours import QuietHours
 MARGIN_SECONDS = 2.0
 # heartbeats that may fail before hand-offs stop
 MISSED_HEARTBEATS = 3
+# groups of the size of what is in flight that are committed ahead, and the key window that makes it safe, in leases
+GROUPS_AHEAD = 5
+SAFE_WINDOW_LEASES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelPlan:
-    """One channel of the campaign, ready to send. `capacity`: hand-offs that one batch has under way at most."""
+    """One channel of the campaign, ready to send.
+
+    `capacity`: hand-offs that one batch has under way at most. `ahead`: rows that it may have committed as `sending`
+    beyond those, so that a commit is shared by more of them.
+    """
 
     channel: str
     provider_id: int
@@ -33,6 +40,7 @@ class ChannelPlan:
     terms: Terms
     lease: float
     capacity: int
+    ahead: int
     quiet: QuietHours | None
     pacer: Pacer
     series: DeliverySeries
@@ -47,6 +55,17 @@ def patience(timeout: float) -> float:
 def lease_length(timeout: float, heartbeat: float) -> float:
     """Seconds of a lease: three heartbeats may fail, and a hand-off that began still ends within it."""
     return patience(timeout) + MISSED_HEARTBEATS * heartbeat
+
+
+def rows_ahead(capacity: int, key_window: float | None, lease: float, *, paced: bool) -> int:
+    """How many rows a batch may commit ahead of its hand-offs.
+
+    A kill leaves them in `sending`: they are repeated where the far end still knows their keys, and would be uncertain
+    where it does not. Slots of a pace are for now, not for later.
+    """
+    if paced or key_window is None or key_window < SAFE_WINDOW_LEASES * lease:
+        return 0
+    return GROUPS_AHEAD * capacity
 
 
 def rules_of(spec: CampaignSpec, key_window: float | None, timeout: float) -> Rules:

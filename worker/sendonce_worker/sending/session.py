@@ -21,8 +21,8 @@ from sendonce_store.rows import Batch, Holder, Result, Row, Started, Turn, TurnO
 from sendonce_worker.link import STORE_ERRORS, Link
 from sendonce_worker.metrics import WorkerMetrics
 from sendonce_worker.sending import outcomes
-from sendonce_worker.sending.clock import Lease, boot_clock
-from sendonce_worker.sending.handoff import Alarms, Landed, Way, hand_off
+from sendonce_worker.sending.clock import Lease, Moment, boot_clock
+from sendonce_worker.sending.handoff import Alarms, Landed, Way, hand_off, not_handed_off
 from sendonce_worker.sending.plan import ChannelPlan, utc_now
 from sendonce_worker.sending.prepare import Prepared, prepare
 
@@ -54,9 +54,13 @@ class Session:
         self._lease = lease
         self._way = Way(plan, batch.id, lease.clearance, around.alarms, around.rng)
         self._todo: deque[Row] = deque()
+        self._ready: deque[tuple[Prepared, Started]] = deque()  # committed as `sending`, waiting for room in flight
+        self._room = plan.capacity + plan.ahead
+        self._worth = max(1, self._room * 3 // 4)  # so many make a turn worth its commit
         self._flight: dict[int, asyncio.Task[None]] = {}
         self._done: list[Result] = []
         self._first_done = 0.0
+        self._recovering = True  # until the store says that the provider has not been paused
         self._closing = False  # no new groups: draining, or the campaign or its provider stands still
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -69,6 +73,7 @@ class Session:
     def _close(self) -> None:
         self._closing = True
         self._todo.clear()
+        self._done.extend(not_handed_off(*self._ready.popleft()) for _ in range(len(self._ready)))
         self._wake.set()
 
     async def run(self) -> None:
@@ -113,9 +118,9 @@ class Session:
 
     def _next_group(self) -> tuple[list[Prepared], list[Unsent]]:
         """Rows for which there is room and a slot, rendered; and rows that end or wait without a hand-off."""
-        room = self._plan.capacity - len(self._flight)
+        room = self._room - len(self._flight) - len(self._ready)
         wanted = min(room, len(self._todo))
-        worth = min(max(1, self._plan.capacity // 2), len(self._todo))
+        worth = min(self._worth, len(self._todo))
         if wanted < 1 or (wanted < worth and not self._flush_due()):
             return [], []
         taken = self._plan.pacer.take(wanted, self._loop.time())
@@ -127,9 +132,8 @@ class Session:
     def _flush_due(self) -> bool:
         if not self._done:
             return False
-        half = max(1, self._plan.capacity // 2)
         late = self._loop.time() - self._first_done >= LINGER_SECONDS
-        return late or len(self._done) >= half or not self._flight
+        return late or len(self._done) >= self._worth or not self._flight
 
     def _renewal_due(self) -> bool:
         return boot_clock() - self._lease.renewed_at >= self._around.heartbeat
@@ -141,8 +145,9 @@ class Session:
             unsent=unsent,
             group=[(one.row.no, one.digest) for one in prepared],
             lease=self._lease.length if self._renewal_due() else None,
+            flowing=self._recovering,
         )
-        asked_at = boot_clock()
+        asked_at = Moment.now()
         outcome: TurnOutcome | None
         try:
             outcome = await self._commit(turn)
@@ -166,6 +171,7 @@ class Session:
 
     async def _after(self, turn: Turn, prepared: Sequence[Prepared], outcome: TurnOutcome) -> None:
         self._count(turn, outcome)
+        self._recovering = outcome.recovering
         unwritten = [result for result in turn.results if result.no not in outcome.written]
         self._begin(prepared, outcome.started)
         if outcome.stopped or outcome.paused:
@@ -177,10 +183,15 @@ class Session:
     def _begin(self, prepared: Sequence[Prepared], started: Sequence[Started]) -> None:
         """Hand off what came back as `sending`, and nothing else."""
         by_no = {one.row.no: one for one in prepared}
-        for row in started:
-            if row.state == "sending":
-                task = self._loop.create_task(self._fly(by_no[row.no], row))
-                self._flight[row.no] = task
+        self._ready.extend((by_no[row.no], row) for row in started if row.state == "sending")
+        if self._closing:
+            self._close()  # it came back from a commit that was under way: nobody waits for it any more
+        self._launch()
+
+    def _launch(self) -> None:
+        while self._ready and len(self._flight) < self._plan.capacity:
+            prepared, row = self._ready.popleft()
+            self._flight[row.no] = self._loop.create_task(self._fly(prepared, row))
 
     # --- after an unclear commit -----------------------------------------------------------------------------------
 
@@ -217,8 +228,10 @@ class Session:
             self._close()
         if not self._done:
             self._first_done = self._loop.time()
+            self._loop.call_later(LINGER_SECONDS, self._wake.set)  # the wait may have begun before there was a result
         self._done.append(landed.result)
-        if not self._flight or len(self._done) * 2 >= self._plan.capacity:
+        self._launch()
+        if not self._flight or len(self._done) >= self._worth:
             self._wake.set()
 
     # --- waiting, pace, the end --------------------------------------------------------------------------------------

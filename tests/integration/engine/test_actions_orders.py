@@ -1,0 +1,161 @@
+"""Orders of people: which rows they take, that a name counts once, and that one that dies goes on where it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from sendonce_store import actions
+from sendonce_store.actions import ActionError, Applied, Order, Selection, Target
+
+if TYPE_CHECKING:
+    from tests.integration.engine.conftest import Campaign, World
+
+
+async def _dead_letters(world: World, people: int = 6, chunk: int = 2) -> Campaign:
+    """Batches of two. Odd lines failed for good with code 550, even ones ran out of attempts with code 421."""
+    campaign = await world.campaign(None)
+    await campaign.imports([world.person(line) for line in range(1, people + 1)], chunk=chunk)
+    for _ in range(people // chunk):
+        batch = await campaign.claim()
+        await campaign.begin(batch, (1, 2))
+        await campaign.end(batch, 1, "failed", reason="permanent", code="550")
+        await campaign.end(batch, 2, "failed", reason="retries_exhausted", code="421")
+        await campaign.release(batch)
+    return campaign
+
+
+async def _apply(campaign: Campaign, order: Order) -> Applied:
+    return await actions.apply(campaign.world.conn, Target(campaign.id, "default"), order)
+
+
+@pytest.mark.parametrize(
+    ("selection", "lines"),
+    [
+        (Selection(), {1, 2, 3, 4, 5, 6}),
+        (Selection(states=("expired",)), set()),
+        (Selection(reasons=["retries_exhausted"]), {2, 4, 6}),
+        (Selection(codes=["550"]), {1, 3, 5}),
+        (Selection(codes=["550", "421"], reasons=["permanent"]), {1, 3, 5}),
+        (Selection(channels=["SMS"]), set()),
+        (Selection(channels=["Email"], limit=3), {1, 2, 3}),
+        (Selection(reasons=["permanent"], limit=2), {1, 3}),
+        (Selection(limit=100), {1, 2, 3, 4, 5, 6}),
+    ],
+)
+async def test_a_retry_takes_what_was_selected(world: World, selection: Selection, lines: set[int]) -> None:
+    campaign = await _dead_letters(world)
+    applied = await _apply(campaign, Order("again", "Retry", selection))
+    assert (applied.changed, applied.again) == (len(lines), False)
+    assert {row["recipient_no"] for row in await campaign.rows() if row["state"] == "pending"} == lines
+    fresh = {(row["tries"], row["reason"], row["code"]) for row in await campaign.rows() if row["state"] == "pending"}
+    assert fresh <= {(0, None, None)}
+
+
+async def test_the_same_name_again_changes_nothing_and_gives_the_first_answer(world: World) -> None:
+    campaign = await _dead_letters(world)
+    first = await _apply(campaign, Order("again", "Retry", Selection(limit=2)))
+    second = await _apply(campaign, Order("again", "Retry", Selection(limit=2)))
+    assert (second.matched, second.changed, second.message) == (first.matched, first.changed, first.message)
+    assert second.again
+    assert (await campaign.states())["pending"] == 2
+
+
+async def test_an_order_that_dies_half_way_goes_on_where_it_was_and_counts_nothing_twice(world: World) -> None:
+    campaign = await _dead_letters(world)
+    second = (await campaign.batches())[1]["id"]
+    dying, holder = await world.connect(), await world.connect()
+    await dying.execute("SET lock_timeout = '50ms'")
+    async with holder.transaction():  # somebody holds the second batch until the order gives up
+        await holder.execute("SELECT FROM sendonce.batches WHERE id = %s FOR UPDATE", [second])
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            await actions.apply(dying, Target(campaign.id, "default"), Order("again", "Retry"))
+    assert (await campaign.states())["pending"] == 2
+    # what the first half did has been sent and failed again before the order goes on: it is not taken a second time
+    batch = await campaign.claim()
+    await campaign.begin(batch, (1, 2))
+    await campaign.end(batch, 1, "failed", seq=2, reason="permanent")
+    applied = await _apply(campaign, Order("again", "Retry"))
+    assert (applied.matched, applied.changed) == (6, 6)
+    assert (await campaign.row())["state"] == "failed"
+    assert (await campaign.states())["pending"] == 4
+
+
+async def test_a_retry_reopens_a_campaign_that_had_ended(world: World) -> None:
+    campaign = await _dead_letters(world)
+    await campaign.conduct()
+    assert (await campaign.record())["ended"] == "complete"
+    await _apply(campaign, Order("again", "Retry"))
+    record = await campaign.record()
+    assert (record["ended"], record["completed_at"], record["ended_reason"]) == (None, None, None)
+    assert await campaign.try_claim() is not None
+
+
+async def test_a_retry_of_cancelled_rows_takes_the_cancel_back(world: World) -> None:
+    campaign = await world.campaign(2)
+    await actions.cancel(world.conn, campaign.id)
+    await campaign.conduct()
+    assert (await campaign.record())["ended_reason"] == "Cancelled"
+    applied = await _apply(campaign, Order("after all", "Retry", Selection(states=("cancelled",))))
+    assert applied.changed == 2
+    assert (await campaign.record())["cancelled_at"] is None
+    assert [row.state for row in await campaign.begin(await campaign.claim(), (1, 2))] == ["sending", "sending"]
+    assert await campaign.conduct() == []
+
+
+async def test_a_cancel_ends_what_was_not_handed_off_and_leaves_what_is_under_way(world: World) -> None:
+    campaign = await world.campaign(3)
+    batch = await campaign.claim()
+    await campaign.begin(batch)
+    assert await actions.cancel(world.conn, campaign.id) == 2
+    assert await campaign.states() == {"sending": 1, "cancelled": 2}
+    await campaign.end(batch, 1, "sent")
+    await campaign.release(batch)
+    await campaign.conduct()
+    record = await campaign.record()
+    assert (record["ended"], record["ended_reason"]) == ("failed", "Cancelled")
+
+
+async def test_resume_lifts_the_stop_and_lets_the_breaker_count_anew(world: World) -> None:
+    campaign = await _dead_letters(world)
+    await campaign.query("UPDATE sendonce.campaigns SET halt_reason = 'FailureThreshold', halt_message = 'too many'")
+    assert (await _apply(campaign, Order("go", "Resume"))).message == "resumed"
+    record = await campaign.record()
+    assert (record["halt_reason"], record["base_failed"], record["base_final"]) == (None, 6, 6)
+    assert (await _apply(campaign, Order("go on", "Resume"))).message.startswith("nothing to resume")
+
+
+@pytest.mark.parametrize("stage", ["canary", "observing", "awaiting"])
+async def test_promote_lets_the_rest_follow_whatever_the_canary_is_doing(world: World, stage: str) -> None:
+    campaign = await world.campaign(2)
+    await campaign.query("UPDATE sendonce.batches SET claimable_at = 'infinity' WHERE kind = 'send'")
+    await campaign.query("UPDATE sendonce.campaigns SET rollout_stage = %(stage)s, rollout_since = now()", stage=stage)
+    assert (await _apply(campaign, Order("go", "Promote"))).message == "promoted"
+    assert (await campaign.record())["rollout_stage"] == "promoted"
+    assert await campaign.try_claim() is not None
+
+
+@pytest.mark.parametrize("stage", ["none", "importing", "promoted"])
+async def test_promote_says_when_there_is_nothing_to_promote(world: World, stage: str) -> None:
+    campaign = await world.campaign(2)
+    await campaign.query("UPDATE sendonce.campaigns SET rollout_stage = %(stage)s", stage=stage)
+    assert (
+        await _apply(campaign, Order("go", "Promote"))
+    ).message == f"nothing to promote: the rollout's stage is {stage}"
+
+
+async def test_an_order_of_an_unknown_type_is_refused_with_the_ones_there_are(world: World) -> None:
+    campaign = await world.campaign(1)
+    with pytest.raises(ActionError, match="use Retry, Resolve, Promote or Resume"):
+        await _apply(campaign, Order("x", "Undo"))
+
+
+async def test_suspend_is_a_wished_state(world: World) -> None:
+    campaign = await world.campaign(1)
+    assert await actions.suspend(world.conn, campaign.id, suspended=True)
+    assert await campaign.try_claim() is None
+    assert await actions.suspend(world.conn, campaign.id, suspended=False)
+    assert await campaign.try_claim() is not None
+    assert not await actions.suspend(world.conn, 10**9, suspended=True)

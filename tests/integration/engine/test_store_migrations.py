@@ -1,0 +1,57 @@
+"""Migrations: applied once however many start, refused where they don't fit, and nothing of one that fails."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psycopg
+import pytest
+
+from sendonce_store.connection import connect
+from sendonce_store.migrate import SchemaVersionError, migrate, newest, require_current, schema_version
+
+
+async def _run(dsn: str, statement: bytes) -> None:
+    conn = await connect(dsn)
+    await conn.execute(statement)
+    await conn.close()
+
+
+async def test_programs_that_start_together_apply_each_migration_once(empty_dsn: str) -> None:
+    ran = await asyncio.gather(*(migrate(empty_dsn) for _ in range(4)))
+    assert sorted(ran) == [0, 0, 0, newest()]
+    assert await migrate(empty_dsn) == 0
+    conn = await connect(empty_dsn)
+    assert await schema_version(conn) == newest()
+    await require_current(conn)
+    await conn.close()
+
+
+async def test_a_newer_schema_is_refused_by_program_and_migration(dsn: str) -> None:
+    await _run(dsn, b"INSERT INTO sendonce.schema_migrations (version, name) VALUES (9999, 'later')")
+    conn = await connect(dsn)
+    with pytest.raises(SchemaVersionError, match="upgrade this program"):
+        await require_current(conn)
+    await conn.close()
+    with pytest.raises(SchemaVersionError, match="upgrade this program"):
+        await migrate(dsn)
+
+
+async def test_an_older_schema_is_told_to_migrate(empty_dsn: str) -> None:
+    conn = await connect(empty_dsn)
+    with pytest.raises(SchemaVersionError, match="run `sendonce migrate`"):
+        await require_current(conn)
+    await conn.close()
+
+
+async def test_a_migration_that_fails_leaves_nothing(empty_dsn: str) -> None:
+    await _run(empty_dsn, b"CREATE SCHEMA sendonce; CREATE TABLE sendonce.workers (mine text)")
+    with pytest.raises(psycopg.errors.DuplicateTable):
+        await migrate(empty_dsn)
+    conn = await connect(empty_dsn)
+    cursor = await conn.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'sendonce'")
+    assert [row["tablename"] for row in await cursor.fetchall()] == ["workers"]
+    assert await schema_version(conn) == 0
+    await conn.execute("DROP SCHEMA sendonce CASCADE")
+    await conn.close()
+    assert await migrate(empty_dsn) == newest()
