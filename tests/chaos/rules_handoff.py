@@ -150,9 +150,9 @@ def uncertain_is_bounded(evidence: Evidence) -> Iterator[Violation]:
 
 def _at_risk(evidence: Evidence, channel: str) -> int:
     """How many rows one worker can have in `sending` that it has not handed off."""
-    capacity = max(1, evidence.scenario.concurrency // BATCHES_PER_WORKER)
+    capacity = evidence.scenario.concurrency
     ahead = rows_ahead(capacity, evidence.scenario.window_of(channel), LEASE, paced=False)
-    return BATCHES_PER_WORKER * (capacity + ahead)
+    return capacity + BATCHES_PER_WORKER * ahead
 
 
 def canary_goes_first(evidence: Evidence) -> Iterator[Violation]:

@@ -1,7 +1,7 @@
 """Takes each of the fifteen rules, and more, out of a copy of the code, and says whether a test of the rule saw it.
 
-In: the mutants beside this file. Out: a line for each, and exit code 1 if one survived. The tests are those of the
-checkout; the packages are a copy, put before all others by PYTHONPATH, which the processes of the tests inherit.
+In: the mutants beside this file. Out: a line for each, and exit code 1 if one survived. The packages of the copy are
+put before all others by PYTHONPATH, which the processes that the tests start inherit.
 """
 
 # ruff: noqa: T201 - a program that prints its findings
@@ -54,10 +54,11 @@ def replaced(text: str, mutant: Mutant) -> str:
     return text.replace(mutant.old, mutant.new)
 
 
-def copy_packages(to: Path) -> None:
-    """The packages as they are now: the checkout may be edited meanwhile."""
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, to / package, ignore=shutil.ignore_patterns("__pycache__"))
+def copy_checkout(to: Path) -> None:
+    """The packages and their tests as they are now: the checkout may be edited meanwhile."""
+    for folder in (*PACKAGES, "tests"):
+        shutil.copytree(ROOT / folder, to / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", to)
 
 
 def tests_of(rules: Iterable[str]) -> list[str]:
@@ -80,13 +81,13 @@ async def judge(mutant: Mutant, pristine: Path, dsn: str) -> Verdict:
     return Verdict(mutant, {0: "SURVIVED", FAILED: "killed", None: "killed"}.get(code, BROKEN), output)
 
 
-async def _pytest(arguments: Sequence[str], packages: Path, dsn: str) -> tuple[int | None, str]:
+async def _pytest(arguments: Sequence[str], copy: Path, dsn: str) -> tuple[int | None, str]:
     """The exit code of pytest, None if it hung, and what it said."""
-    path = os.pathsep.join(str(packages / package) for package in PACKAGES)
+    path = os.pathsep.join(str(copy / package) for package in PACKAGES)
     env = {**os.environ, "PYTHONPATH": path, "SENDONCE_TEST_DSN": dsn, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
     process = await asyncio.create_subprocess_exec(
-        *command, cwd=ROOT, env=env, stdout=PIPE, stderr=STDOUT, start_new_session=True
+        *command, cwd=copy, env=env, stdout=PIPE, stderr=STDOUT, start_new_session=True
     )
     try:
         output, _ = await asyncio.wait_for(process.communicate(), SECONDS)
@@ -107,7 +108,7 @@ async def judge_all(mutants: Sequence[Mutant], jobs: int) -> list[Verdict]:
     try:
         with tempfile.TemporaryDirectory(prefix="sendonce-pristine-") as folder:
             pristine = Path(folder)
-            copy_packages(pristine)
+            copy_checkout(pristine)
             await _pass_without(mutants, pristine, server.dsn())
 
             async def one(mutant: Mutant) -> Verdict:

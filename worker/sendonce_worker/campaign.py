@@ -61,6 +61,11 @@ class Campaign:
         self._retired: list[Provider] = []
 
     @property
+    def concurrency(self) -> int:
+        """Hand-offs that this worker has under way at most."""
+        return self._settings.concurrency or self.stored.spec.workers.concurrency
+
+    @property
     def plans(self) -> Mapping[str, ChannelPlan]:
         """Channel → plan."""
         return {channel: built.plan for channel, built in self._built.items()}
@@ -101,8 +106,7 @@ class Campaign:
         spec, provider_spec = self.stored.spec, channel.provider
         provider = _provider(channel, secrets, ca)
         message = next(m for m in spec.messages if m.channel.value == channel.channel)
-        in_flight = min(self._settings.concurrency or spec.workers.concurrency, provider_spec.max_in_flight)
-        capacity = max(1, in_flight // self._settings.batches)
+        in_flight = min(self.concurrency, provider_spec.max_in_flight)
         timeout = float(provider_spec.timeout_seconds)
         rules = rules_of(spec, provider.key_window, timeout)
         lease = lease_length(timeout, self._settings.heartbeat)
@@ -115,8 +119,8 @@ class Campaign:
             rules=rules,
             terms=Terms(rules.repeats, fallbacks_of(channel.channel, channels)),
             lease=lease,
-            capacity=capacity,
-            ahead=rows_ahead(capacity, provider.key_window, lease, paced=pacer.paced),
+            capacity=in_flight,
+            ahead=rows_ahead(in_flight, provider.key_window, lease, paced=pacer.paced),
             quiet=quiet_hours_of(spec),
             pacer=pacer,
             series=DeliverySeries(self.stored.namespace, self.stored.name, channel.channel, channel.provider_name),

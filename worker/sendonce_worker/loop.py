@@ -34,13 +34,17 @@ from sendonce_worker.link import STORE_ERRORS, Link, wait_before_reconnect
 from sendonce_worker.metrics import WorkerMetrics
 from sendonce_worker.redaction import Redactor
 from sendonce_worker.sending.clock import Lease, Moment
-from sendonce_worker.sending.session import Session, Surroundings
+from sendonce_worker.sending.flying import Flying
+from sendonce_worker.sending.session import Session
+from sendonce_worker.sending.surroundings import Surroundings
 from sendonce_worker.settings import WorkerSettings
 
 logger = logging.getLogger(__name__)
 SQL = load("campaigns")
 # how long a runner that found nothing waits at most before it looks again, in seconds
 LONGEST_IDLE = 1.0
+# a batch that has rows left after this time is slow: another is claimed beside it, which may be of another channel
+SLOW_SECONDS = 1.0
 # an import's lease, in heartbeats
 IMPORT_HEARTBEATS = 3
 
@@ -71,6 +75,7 @@ class Worker:
         self._stop = asyncio.Event()
         self._stirred = asyncio.Event()
         self._sessions: set[Session] = set()
+        self._tail = asyncio.Event()
         self._control = Link(settings.dsn, f"sendonce-worker control {settings.identity}"[:63])
         self._links = [
             Link(settings.dsn, f"sendonce-worker {no} {settings.identity}"[:63]) for no in range(settings.batches)
@@ -105,8 +110,9 @@ class Worker:
                 raise StoreUnavailableError(message) from error
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._conductor.run(campaign, self._stop, self._stirred, self.drain))
+                flying = Flying(campaign.concurrency)
                 for link in self._links:
-                    tasks.create_task(self._runner(link, campaign))
+                    tasks.create_task(self._runner(link, campaign, flying))
             await self._say_goodbye()
             await campaign.aclose()
         finally:
@@ -148,11 +154,12 @@ class Worker:
 
     # --- runners -----------------------------------------------------------------------------------------------------
 
-    async def _runner(self, link: Link, campaign: Campaign) -> None:
+    async def _runner(self, link: Link, campaign: Campaign, flying: Flying) -> None:
         failures = 0
         while not self._stop.is_set():
+            await self._let_others_finish()
             try:
-                if not await self._one_batch(link, campaign):
+                if not await self._one_batch(link, campaign, flying):
                     await self._idle(link, campaign)
             except STORE_ERRORS as error:
                 self._health.store_connected = False
@@ -163,7 +170,14 @@ class Worker:
                 self._health.store_connected = True
                 failures = 0
 
-    async def _one_batch(self, link: Link, campaign: Campaign) -> bool:
+    async def _let_others_finish(self) -> None:
+        """One batch at a time makes the largest groups: the next is claimed in its tail, or when it is slow."""
+        if any(session.has_more for session in self._sessions):
+            self._tail.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._tail.wait(), SLOW_SECONDS)
+
+    async def _one_batch(self, link: Link, campaign: Campaign, flying: Flying) -> bool:
         asked_at = Moment.now()
         token = uuid.uuid4()
         async with link.use() as conn:
@@ -173,17 +187,26 @@ class Worker:
         if batch.kind == "import":
             await self._import(link, campaign, batch)
         else:
-            await self._send(link, campaign, batch, asked_at)
+            await self._send(link, campaign, batch, asked_at, flying)
         return True
 
     def _holder(self, campaign: Campaign) -> Holder:
         return Holder(self._settings.identity, campaign.stored.namespace, campaign.stored.id)
 
-    async def _send(self, link: Link, campaign: Campaign, batch: Batch, asked_at: Moment) -> None:
+    async def _send(self, link: Link, campaign: Campaign, batch: Batch, asked_at: Moment, flying: Flying) -> None:
         plan = campaign.plans[batch.channel or ""]
         lease = Lease(plan.lease, plan.rules.repeats.patience, asked_at)
         alarms = StoreAlarms(self._control, campaign.stored.id, self._metrics)
-        around = Surroundings(link, self._holder(campaign), self._metrics, alarms, self._settings.heartbeat, self._rng)
+        around = Surroundings(
+            link,
+            self._holder(campaign),
+            self._metrics,
+            alarms,
+            self._settings.heartbeat,
+            self._rng,
+            flying,
+            self._tail,
+        )
         session = Session(around, batch, plan, lease)
         self._sessions.add(session)
         if self._stop.is_set():

@@ -99,6 +99,11 @@ class FarEnd:
         self._idle = asyncio.Event()
         self._idle.set()
 
+    @property
+    def deciding(self) -> int:
+        """How many hand-offs have been read and not been answered."""
+        return len(self._deciding)
+
     def remember(self, ledger: Ledger) -> None:
         """Take over the attempts and accepted keys of an earlier run's ledger."""
         for row in ledger.rows:

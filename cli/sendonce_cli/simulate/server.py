@@ -76,6 +76,11 @@ class Simulator:
         """What it does at present."""
         return self._far_end.behaviour
 
+    @property
+    def deciding(self) -> int:
+        """How many hand-offs have been read and not been answered."""
+        return self._far_end.deciding
+
     def ledger(self) -> Ledger:
         """Read the ledger as it stands."""
         return Ledger.read(self.settings.ledger)

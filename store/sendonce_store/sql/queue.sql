@@ -13,8 +13,9 @@ UPDATE sendonce.batches b
           LEFT JOIN sendonce.providers p ON p.id = b.provider_id
          WHERE b.campaign_id = %(campaign)s AND b.state <> 'done' AND b.claimable_at <= now()
            AND c.ended IS NULL
-           -- whatever stands still, a batch whose holder died is settled and closed; an import goes on after a cancel
-           AND (b.sending > 0 OR (b.kind = 'send' AND b.state = 'leased')
+           -- whatever stands still, a batch whose holder died is settled, and one without an open row (a fallback that
+           -- nobody has the address for) is closed; an import goes on after a cancel
+           AND (b.sending > 0 OR (b.kind = 'send' AND (b.state = 'leased' OR b.pending = 0))
                 OR (CASE WHEN c.cancelled_at IS NOT NULL THEN b.kind = 'import'
                          ELSE NOT c.suspended AND c.halt_reason IS NULL END
                     AND (b.kind = 'import' OR c.start_at IS NULL OR c.start_at <= now())

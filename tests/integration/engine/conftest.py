@@ -37,9 +37,11 @@ from sendonce_worker.metrics import WorkerMetrics
 from sendonce_worker.providers.base import Accepted, Clearance, Message, Provider
 from sendonce_worker.redaction import Redactor
 from sendonce_worker.sending.clock import Lease, Moment
+from sendonce_worker.sending.flying import Flying
 from sendonce_worker.sending.outcomes import Backoff, Rules
 from sendonce_worker.sending.plan import fallbacks_of, rows_ahead
-from sendonce_worker.sending.session import Session, Surroundings
+from sendonce_worker.sending.session import Session
+from sendonce_worker.sending.surroundings import Surroundings
 from sendonce_worker.settings import WorkerSettings
 
 NAMESPACE = "default"
@@ -246,7 +248,10 @@ class Campaign:
         plan = replace(plan, provider=far_end, capacity=capacity, ahead=ahead, rules=rules, terms=terms)
         metrics = WorkerMetrics(CollectorRegistry())
         alarms = StoreAlarms(world.link(), self.id, metrics)
-        around = Surroundings(world.link(dsn), self.holder(worker), metrics, alarms, heartbeat, random.Random(1))
+        flying, tail = Flying(capacity), asyncio.Event()
+        around = Surroundings(
+            world.link(dsn), self.holder(worker), metrics, alarms, heartbeat, random.Random(1), flying, tail
+        )
         return Session(around, batch, plan, lease or Lease(60.0, 1.0, Moment.now()))
 
 

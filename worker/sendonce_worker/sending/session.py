@@ -11,36 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sendonce_store.queue import LeaseLostError, due_rows, record_evidence, release, reread, take_turn
-from sendonce_store.rows import Batch, Holder, Result, Row, Started, Turn, TurnOutcome, Unsent
-from sendonce_worker.link import STORE_ERRORS, Link
-from sendonce_worker.metrics import WorkerMetrics
-from sendonce_worker.sending import outcomes
+from sendonce_store.rows import Batch, Result, Row, Started, Turn, TurnOutcome, Unsent
+from sendonce_worker.link import STORE_ERRORS
 from sendonce_worker.sending.clock import Lease, Moment, boot_clock
-from sendonce_worker.sending.handoff import Alarms, Landed, Way, hand_off, not_handed_off
+from sendonce_worker.sending.counting import count
+from sendonce_worker.sending.handoff import Landed, Way, hand_off, not_handed_off
 from sendonce_worker.sending.plan import ChannelPlan, utc_now
 from sendonce_worker.sending.prepare import Prepared, prepare
+from sendonce_worker.sending.surroundings import Surroundings
 
 logger = logging.getLogger(__name__)
 # a result is never held back longer than this
 LINGER_SECONDS = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a session uses of its worker."""
-
-    link: Link
-    holder: Holder
-    metrics: WorkerMetrics
-    alarms: Alarms
-    heartbeat: float
-    rng: random.Random
 
 
 class Session:
@@ -65,6 +51,11 @@ class Session:
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there are rows that have not been started."""
+        return bool(self._todo)
+
     def drain(self) -> None:
         """Take no new group, finish what is in flight, give the batch back."""
         self._lease.stopping = True
@@ -73,11 +64,13 @@ class Session:
     def _close(self) -> None:
         self._closing = True
         self._todo.clear()
+        self._around.tail.set()
         self._done.extend(not_handed_off(*self._ready.popleft()) for _ in range(len(self._ready)))
         self._wake.set()
 
     async def run(self) -> None:
         """Send what is due of the batch."""
+        self._around.flying.listen(self._use_room)
         try:
             await self._read()
             while await self._step():
@@ -88,6 +81,8 @@ class Session:
         except BaseException:
             await self._cancel_flight()
             raise
+        finally:
+            self._around.flying.leave(self._use_room)
 
     async def _cancel_flight(self) -> None:
         """Stop at once: rows in `sending` are settled by the next holder."""
@@ -118,7 +113,7 @@ class Session:
 
     def _next_group(self) -> tuple[list[Prepared], list[Unsent]]:
         """Rows for which there is room and a slot, rendered; and rows that end or wait without a hand-off."""
-        room = self._room - len(self._flight) - len(self._ready)
+        room = min(self._room - len(self._flight), self._around.flying.free() + self._plan.ahead) - len(self._ready)
         wanted = min(room, len(self._todo))
         worth = min(self._worth, len(self._todo))
         if wanted < 1 or (wanted < worth and not self._flush_due()):
@@ -126,6 +121,8 @@ class Session:
         taken = self._plan.pacer.take(wanted, self._loop.time())
         now = utc_now()
         ready = [prepare(self._todo.popleft(), self._plan, now) for _ in range(taken)]
+        if not self._todo:
+            self._around.tail.set()
         prepared = [one for one in ready if isinstance(one, Prepared)]
         return prepared, [one for one in ready if isinstance(one, Unsent)]
 
@@ -166,11 +163,17 @@ class Session:
 
     async def _commit(self, turn: Turn) -> TurnOutcome:
         plan, around = self._plan, self._around
-        async with around.link.use() as conn:
-            return await take_turn(conn, self._batch, around.holder, turn, plan.terms)
+        # what is not committed ahead of its hand-off has its place in flight while it is being committed
+        held = 0 if plan.ahead else len(turn.group)
+        around.flying.take(held)
+        try:
+            async with around.link.use() as conn:
+                return await take_turn(conn, self._batch, around.holder, turn, plan.terms)
+        finally:
+            around.flying.give(held)
 
     async def _after(self, turn: Turn, prepared: Sequence[Prepared], outcome: TurnOutcome) -> None:
-        self._count(turn, outcome)
+        count(self._around.metrics, self._plan.series, turn, outcome)
         self._recovering = outcome.recovering
         unwritten = [result for result in turn.results if result.no not in outcome.written]
         self._begin(prepared, outcome.started)
@@ -188,9 +191,17 @@ class Session:
             self._close()  # it came back from a commit that was under way: nobody waits for it any more
         self._launch()
 
+    def _use_room(self) -> None:
+        """There is room in flight again, of this batch or of another."""
+        self._launch()
+        if self._todo and not self._flight:
+            self._wake.set()
+
     def _launch(self) -> None:
-        while self._ready and len(self._flight) < self._plan.capacity:
+        flying = self._around.flying
+        while self._ready and len(self._flight) < self._plan.capacity and flying.free() > 0:
             prepared, row = self._ready.popleft()
+            flying.take(1)
             self._flight[row.no] = self._loop.create_task(self._fly(prepared, row))
 
     # --- after an unclear commit -----------------------------------------------------------------------------------
@@ -220,6 +231,7 @@ class Session:
             landed = await hand_off(prepared, row, self._way)
         finally:
             del self._flight[row.no]
+            self._around.flying.landed()
         self._around.metrics.send_took(self._plan.provider_series, self._loop.time() - began)
         self._land(landed)
 
@@ -230,7 +242,6 @@ class Session:
             self._first_done = self._loop.time()
             self._loop.call_later(LINGER_SECONDS, self._wake.set)  # the wait may have begun before there was a result
         self._done.append(landed.result)
-        self._launch()
         if not self._flight or len(self._done) >= self._worth:
             self._wake.set()
 
@@ -248,7 +259,7 @@ class Session:
         until = self._lease.renewed_at + self._around.heartbeat - boot_clock()
         if self._done:
             until = min(until, self._first_done + LINGER_SECONDS - self._loop.time())
-        if self._todo and len(self._flight) < self._plan.capacity and self._plan.pacer.paced:
+        if self._todo and self._around.flying.free() > 0 and self._plan.pacer.paced:
             until = min(until, self._plan.pacer.wake_in(self._loop.time()))
         self._wake.clear()
         timer = self._loop.call_later(max(0.001, until), self._wake.set)
@@ -272,18 +283,6 @@ class Session:
         if answers:
             holder = self._around.holder
             await self._around.link.insist(lambda conn: record_evidence(conn, self._batch, holder, answers))
-
-    def _count(self, turn: Turn, outcome: TurnOutcome) -> None:
-        series, metrics = self._plan.series, self._around.metrics
-        for result in turn.results:
-            if result.no in outcome.written:
-                metrics.delivered(series, outcomes.counted(result))
-        for state in outcome.settled.values():
-            if state in {"failed", "uncertain", "suppressed"}:
-                metrics.delivered(series, outcomes.counted_state(state))
-        for row in outcome.started:
-            if row.state != "sending":
-                metrics.delivered(series, outcomes.counted_state(row.state))
 
 
 def _still_open(row: Started | None, seq: int) -> bool:

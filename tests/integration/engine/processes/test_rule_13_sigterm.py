@@ -63,7 +63,7 @@ async def test_a_second_sigterm_stops_at_once_and_the_next_worker_settles_what_w
         worker = await crew.start()
 
         async def in_flight() -> bool:
-            return (await campaign.states()).get("sending", 0) == IN_FLIGHT
+            return bool(far_end.deciding == IN_FLIGHT)
 
         await world.eventually(in_flight)
         worker.signal(signal.SIGTERM)
@@ -91,7 +91,7 @@ async def test_the_end_of_the_grace_period_stops_at_once(world: World, crew: Cre
         worker = await crew.start(SENDONCE_GRACE_SECONDS="1.5")
 
         async def in_flight() -> bool:
-            return "sending" in await campaign.states()
+            return bool(far_end.deciding)
 
         await world.eventually(in_flight)
         worker.signal(signal.SIGTERM)
