@@ -15,7 +15,7 @@ TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-postgres check format lock chaos bench clean
+.PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -49,7 +49,14 @@ lock: $(READY) ## Lock the dependencies anew after a change in pyproject.toml (U
 	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
 
 chaos: $(READY) ## Send through random faults and judge by the far end's ledger (RUNS=n SEED=s)
-	$(BIN)/python tests/chaos/run.py --runs $(RUNS) --seed $(SEED)
+	$(BIN)/python tests/chaos/run.py --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
+
+mutations: $(READY) ## Take each rule out of the code, and see that its tests notice
+	$(BIN)/python tests/mutations/run.py --jobs $(JOBS)
+
+docs: $(READY) ## Write the generated pages anew: docs/cli.md, docs/providers.md
+	$(BIN)/python -m sendonce_cli.reference > docs/cli.md
+	$(BIN)/python -m sendonce_worker.providers.doc docs/providers.md
 
 bench: $(READY) ## Measure side by side with peers; writes build/bench.json
 	$(BIN)/python tests/bench/run.py

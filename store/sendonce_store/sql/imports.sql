@@ -107,8 +107,10 @@ UPDATE sendonce.campaigns SET import_state = 'failed', import_message = %(messag
 UPDATE sendonce.batches SET state = 'done', lease_token = NULL, worker = NULL WHERE id = %(batch)s;
 
 -- name: delay_import_batch
+-- One that is only given back goes before every batch that is due: what it brings has waited for longest.
 UPDATE sendonce.batches
-   SET state = 'pending', lease_token = NULL, worker = NULL, claimable_at = now() + make_interval(secs => %(delay)s), crashes = 0
+   SET state = 'pending', lease_token = NULL, worker = NULL, crashes = 0,
+       claimable_at = CASE WHEN %(delay)s::float8 > 0 THEN now() + make_interval(secs => %(delay)s) ELSE to_timestamp(0) END
  WHERE id = %(batch)s;
 
 -- name: note_import_problem
