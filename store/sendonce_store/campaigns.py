@@ -216,10 +216,14 @@ def already_sent(row: Mapping[str, Any]) -> str:
     """What a person is told who applies a finished campaign again."""
     when = row["completed_at"].isoformat(timespec="seconds")
     ended = "cancelled" if row["ended_reason"] == "Cancelled" else "finished"
-    return (
-        f"AlreadySent: send key {row['send_key']!r} {ended} at {when} ({row['ended_reason']}: {row['ended_message']});"
-        " nothing is sent. To send anew, give it another sendKey"
+    mended = row["ended_reason"] == "SourceUnreadable"
+    fix = (
+        "If its source can be read now, resume it (`sendonce run --resume`)"
+        if mended
+        else "To send anew, give it another sendKey"
     )
+    what = f"send key {row['send_key']!r} {ended} at {when} ({row['ended_reason']}: {row['ended_message']})"
+    return f"AlreadySent: {what}; nothing is sent. {fix}"
 
 
 async def read(conn: Connection, namespace: str, send_key: str) -> StoredCampaign | None:

@@ -188,10 +188,10 @@ async def _only_actions(options: RunOptions, bundle: Bundle) -> int:
 
 
 def _already_sent(options: RunOptions, begun: Begun) -> int:
-    message = begun.adoption.message
-    data = campaign_data(begun.campaign) | {"reason": "AlreadySent", "message": message, "exitCode": int(Exit.OK)}
+    message, code = begun.adoption.message, Exit.UNDELIVERED if begun.campaign.ended == "failed" else Exit.OK
+    data = campaign_data(begun.campaign) | {"reason": "AlreadySent", "message": message, "exitCode": int(code)}
     emit(data, options.output, lambda: Text(message))
-    return Exit.OK
+    return code
 
 
 async def _send(job: _Job, store: Store, begun: Begun) -> int:

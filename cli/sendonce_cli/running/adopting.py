@@ -33,13 +33,19 @@ class Begun:
         """Whether there is nothing left to send."""
         return self.adoption.kind is Adopted.ALREADY_SENT
 
+    @property
+    def source_unreadable(self) -> bool:
+        """Whether it ended because its recipients could not be read, which a person may have mended."""
+        return self.campaign.ended_reason == "SourceUnreadable"
+
 
 async def begin(conn: Connection, bundle: Bundle, checked: Checked, *, resume: bool) -> Begun:
     """Adopt the campaign, and do what the files' actions order. Raises CliError for a send key with other content."""
     begun = await _adopt(conn, checked)
     changed = await _act(conn, bundle, checked, begun.campaign)
-    if resume and begun.campaign.halt_reason is not None:
+    if resume and (begun.campaign.halt_reason is not None or begun.source_unreadable):
         click.echo(str(await give(conn, begun.campaign, Order(fresh_name("Resume"), "Resume"))), err=True)
+        return await _adopt(conn, checked)
     # a Retry opens a finished campaign again
     return await _adopt(conn, checked) if changed and begun.already_sent else begun
 
