@@ -13,7 +13,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from sendonce_store.conduct import promote, settle
+from sendonce_store.conduct import promote, settle, tell_again
 from sendonce_store.connection import Connection
 from sendonce_store.fallbacks import add_fallbacks
 from sendonce_store.queries import load
@@ -93,6 +93,7 @@ async def apply(conn: Connection, target: Target, order: Order) -> Applied:
     if row["finished_at"] is not None:
         return Applied(row["matched"], row["changed"], row["message"] or "", again=True)
     message = await _do(conn, target, order)
+    await tell_again(conn, target.campaign_id)
     await conn.execute(SQL["finish_action"], here | {"message": message})
     cursor = await conn.execute(SQL["read_action"], here)
     done = await cursor.fetchone() or row

@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from sendonce_store.connection import Connection
-from sendonce_store.decisions import Facts, Kind, Policy, Step, decide
+from sendonce_store.decisions import Facts, Kind, Policy, Step, decide, verdict
 from sendonce_store.fallbacks import add_fallbacks
 from sendonce_store.queries import load
 
@@ -110,6 +110,14 @@ async def _end(conn: Connection, campaign_id: int, step: Step) -> bool:
     ended = {"ended": step.detail, "reason": step.reason, "message": step.message}
     await conn.execute(SQL["end_campaign"], campaign | ended)
     return True
+
+
+async def tell_again(conn: Connection, campaign_id: int) -> None:
+    """After rows of a finished campaign changed without being opened: its end says what is true now."""
+    facts = await read_facts(conn, campaign_id)
+    if facts is not None and facts.ended == "complete":
+        reason, message = verdict(facts)
+        await conn.execute(SQL["tell_end"], {"campaign": campaign_id, "reason": reason, "message": message})
 
 
 async def settle(conn: Connection, campaign_id: int, state: str, reason: str) -> int:

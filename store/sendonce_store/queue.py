@@ -17,6 +17,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import args_row, scalar_row
 
 from sendonce_store.array_literals import numbers, texts
+from sendonce_store.conduct import tell_again
 from sendonce_store.connection import Connection
 from sendonce_store.parking import MAX_CRASHES, park
 from sendonce_store.queries import load
@@ -272,6 +273,7 @@ async def record_evidence(conn: Connection, batch: Batch, holder: Holder, result
         cursor = await conn.execute(SQL["accept_late"], {"batch": batch.id} | _result_columns(accepted))
         settled = await cursor.fetchall()
         await conn.execute(SQL["close_if_settled"], {"batch": batch.id})
+    await tell_again(conn, holder.campaign_id)
     return len(settled)
 
 

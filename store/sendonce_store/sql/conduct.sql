@@ -97,3 +97,7 @@ UPDATE sendonce.campaigns
    SET ended = %(ended)s, ended_reason = %(reason)s, ended_message = %(message)s, completed_at = now(),
        held = false, halt_reason = NULL, halt_message = NULL
  WHERE id = %(campaign)s AND ended IS NULL;
+
+-- name: tell_end
+UPDATE sendonce.campaigns SET ended_reason = %(reason)s, ended_message = %(message)s
+ WHERE id = %(campaign)s AND ended = 'complete' AND data_deleted_at IS NULL;

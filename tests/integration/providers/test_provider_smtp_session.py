@@ -201,6 +201,16 @@ async def test_a_kept_session_that_the_server_ends_by_421_is_replaced(
     assert len(smtp_far_end.mails) == 2
 
 
+async def test_421_to_the_message_itself_is_its_answer_also_on_a_kept_session(
+    smtp_far_end: SmtpFarEnd, provider: SmtpProvider, message: Message
+) -> None:
+    await provider.send(message, clear)
+    smtp_far_end.will("DOT", b"421 4.3.2 shutting down\r\n")
+    error = await refused(provider, message)
+    assert (error.kind, error.code) == (Kind.TEMPORARY, "4.3.2")
+    assert smtp_far_end.connections == 1  # it was not handed over a second time
+
+
 async def test_421_to_the_first_mail_of_a_session_is_reported(
     smtp_far_end: SmtpFarEnd, provider: SmtpProvider, message: Message
 ) -> None:

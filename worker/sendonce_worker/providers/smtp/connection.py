@@ -43,6 +43,7 @@ class SmtpConnection(asyncio.Protocol):
         self.ear: Ear | None = None
         self.extensions: dict[str, str] = {}
         self.mails = 0
+        self.message_begun = False
         self._loop = asyncio.get_running_loop()
         self._reader = ReplyReader()
         self._replies: list[Reply] = []

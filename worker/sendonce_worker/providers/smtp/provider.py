@@ -107,8 +107,9 @@ class SmtpProvider:
             try:
                 return await self._use(connection, due, mail, clearance)
             except (SmtpLostError, TemporarySendError) as error:
-                # A kept session that the server has closed meanwhile says nothing about this mail.
-                if not (reused and _is_stale(error)):
+                # A kept session that the server has closed meanwhile says nothing about this mail. Once the message
+                # was begun, whatever comes is the answer to it: a provider tries once.
+                if not (reused and _is_stale(error)) or connection.message_begun:
                     raise
 
     async def _use(self, connection: SmtpConnection, due: float, mail: Mail, clearance: Clearance) -> Reply:

@@ -34,6 +34,7 @@ async def transact(
 ) -> Reply:
     """Hand one mail over; ``dot_leaves`` is called when only the answer to the final dot is waited for."""
     connection.mails += 1
+    connection.message_begun = False
     commands = _commands(connection, mail)
     clearance()
     refused = await _envelope(connection, commands)
@@ -45,6 +46,7 @@ async def transact(
         # DATA was answered: only hanging up ends the transaction without a message.
         connection.drop()
         raise
+    connection.message_begun = True
     reply = await _message(connection, mail.data, dot_leaves)
     if connection.mails >= MAX_MAILS:
         connection.quit()
