@@ -185,3 +185,18 @@ def test_a_provider_of_a_type_that_is_served_later_is_accepted() -> None:
 def test_every_channel_can_be_named() -> None:
     for channel in Channel:
         one(CAMPAIGN.replace("Email", channel.value))
+
+
+@pytest.mark.parametrize("value", ["1234", "true", "[7351]"])
+def test_a_secret_does_not_show_a_value_of_the_wrong_type(value: str) -> None:
+    text = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\nstringData: {{pin: {value}}}\n"
+    with pytest.raises(SpecError) as refused:
+        load_documents(text, "x.yaml")
+    assert "stringData.pin: must be a string" in str(refused.value)
+    assert value.strip("[]") not in str(refused.value)
+
+
+def test_base64_with_other_characters_in_it_is_refused() -> None:
+    text = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: aGVs!bG8=}\n"
+    with pytest.raises(SpecError, match=r"data\.a: is not valid base64"):
+        load_documents(text, "x.yaml")
