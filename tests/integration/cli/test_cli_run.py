@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -316,13 +317,18 @@ async def test_quiet_prints_no_progress_and_json_is_all_of_standard_output(place
     assert log.stat().st_mode & 0o077 == 0
 
 
-async def test_without_a_database_an_embedded_one_is_made(place: Place) -> None:
-    place.folder.chmod(0o711)
-    for parent in place.folder.parents[:2]:
-        parent.chmod(0o711)
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Yield a folder that the account may enter as which PostgreSQL runs for root; pytest's own are closed to it."""
+    with tempfile.TemporaryDirectory(prefix="sendonce-own-") as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
+
+
+async def test_without_a_database_an_embedded_one_is_made(place: Place, open_folder: Path) -> None:
     file = place.write("own", ["ok+1"])
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SENDONCE_")}
-    environment["SENDONCE_DATA"] = str(place.folder / "own-data")
+    environment["SENDONCE_DATA"] = str(open_folder / "data")
 
     async def sendonce(*arguments: str) -> tuple[int, str]:
         pipe = asyncio.subprocess.PIPE
@@ -332,7 +338,8 @@ async def test_without_a_database_an_embedded_one_is_made(place: Place) -> None:
         out, err = await process.communicate()
         return process.returncode or 0, (out + err).decode()
 
-    assert (await sendonce("run", str(file), "--workers", "1"))[0] == 0
+    code, words = await sendonce("run", str(file), "--workers", "1")
+    assert code == 0, words
     code, words = await sendonce("status")
     assert (code, "AllSent" in words) == (0, True)
-    assert not (place.folder / "own-data" / "postgres" / "data" / "postmaster.pid").exists()
+    assert not (open_folder / "data" / "postgres" / "data" / "postmaster.pid").exists()
