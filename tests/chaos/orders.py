@@ -66,7 +66,9 @@ async def deadline(stage: Stage, event: Event) -> None:
                 "UPDATE sendonce.campaigns SET deadline = now() + make_interval(secs => %s)", [event.values["seconds"]]
             )
 
+    asked = now()
     await patiently(act)
+    stage.story.wishes.append(Wish("deadline", asked, now()))
 
 
 async def opt_out(stage: Stage, event: Event) -> None:

@@ -40,10 +40,11 @@ def opted_out_is_left_alone(evidence: Evidence) -> Iterator[Violation]:
 
 
 def deadline_is_kept(evidence: Evidence) -> Iterator[Violation]:
-    """From the deadline on nothing new is handed off."""
+    """From the deadline on nothing new is handed off; one that was set late counts from when it was committed."""
     late = evidence.campaign["late_at"]
     if late is not None:
-        yield from _still("deadline is kept", evidence, Wish("deadline", late, late))
+        known = max([late, *(wish.done for wish in evidence.wishes if wish.what == "deadline")])
+        yield from _still("deadline is kept", evidence, Wish("deadline", late, known))
 
 
 def _still(rule: str, evidence: Evidence, wish: Wish) -> Iterator[Violation]:

@@ -232,6 +232,7 @@ class Campaign:
         heartbeat: float = 5.0,
         dsn: str | None = None,
         repeats: Repeats | None = None,
+        flying: Flying | None = None,
     ) -> Session:
         """A worker's session over a claimed batch: everything is the worker's own, but the far end."""
         world = self.world
@@ -248,9 +249,15 @@ class Campaign:
         plan = replace(plan, provider=far_end, capacity=capacity, ahead=ahead, rules=rules, terms=terms)
         metrics = WorkerMetrics(CollectorRegistry())
         alarms = StoreAlarms(world.link(), self.id, metrics)
-        flying, tail = Flying(capacity), asyncio.Event()
         around = Surroundings(
-            world.link(dsn), self.holder(worker), metrics, alarms, heartbeat, random.Random(1), flying, tail
+            world.link(dsn),
+            self.holder(worker),
+            metrics,
+            alarms,
+            heartbeat,
+            random.Random(1),
+            flying or Flying(capacity),
+            asyncio.Event(),
         )
         return Session(around, batch, plan, lease or Lease(60.0, 1.0, Moment.now()))
 

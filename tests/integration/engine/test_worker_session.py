@@ -11,6 +11,7 @@ import pytest
 from sendonce_store import actions, pace
 from sendonce_worker.providers.base import Accepted, Message
 from sendonce_worker.providers.errors import AccountError, PermanentSendError, TemporarySendError
+from sendonce_worker.sending.flying import Flying
 
 if TYPE_CHECKING:
     from tests.integration.engine.conftest import Campaign, FarEnd, World
@@ -220,3 +221,23 @@ async def test_a_paced_session_takes_no_more_than_its_slots(world: World, far_en
     await sending
     assert len(far_end.received) == 4
     assert await campaign.states() == {"sent": 4, "pending": 16}
+
+
+async def test_rows_that_wait_for_room_that_another_batch_takes_are_not_released(world: World, far_end: FarEnd) -> None:
+    campaign = await world.campaign(3)
+    shared = Flying(2)
+    shared.take(2)  # another batch of this worker has everything in flight
+    claimed = await campaign.claim()
+    session = await campaign.session(claimed, far_end, capacity=2, ahead=4, flying=shared, heartbeat=0.05)
+    sending = asyncio.create_task(session.run())
+
+    async def has_looked_around() -> bool:
+        (batch,) = await campaign.batches()
+        return bool(batch["state"] != "leased" or batch["heartbeat_at"] > batch["leased_at"])
+
+    await world.eventually(has_looked_around)
+    assert [(batch["state"], batch["sending"]) for batch in await campaign.batches()] == [("leased", 3)]
+    shared.landed()
+    await sending
+    assert await campaign.states() == {"sent": 3}
+    assert {row["maybe_accepted"] for row in await campaign.rows()} == {False}

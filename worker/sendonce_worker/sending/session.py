@@ -105,7 +105,7 @@ class Session:
         prepared, unsent = self._next_group()
         if prepared or unsent or self._flush_due() or self._renewal_due():
             await self._turn(prepared, unsent)
-        elif self._flight or self._todo:
+        elif self._flight or self._ready or self._todo:
             await self._wait()
         else:
             return bool(self._done)
