@@ -86,7 +86,8 @@ def _hit(stage: Stage, event: Event) -> int:
 async def hang(stage: Stage, event: Event) -> None:
     """For a while, every hand-off is answered after the lease only, or never."""
     values, scenario = event.values, stage.scenario
-    others = dict.fromkeys(scenario.chances, 0.0)
+    # what another event has just set is taken back too: chances must not add up to more than one
+    others = dict.fromkeys([*scenario.chances, "hang", "slow", "stall"], 0.0)
     await stage.far_end.order({"chances": others | {values["fate"]: 1.0}, "hang_seconds": values["hang_seconds"]})
     await asyncio.sleep(values["seconds"])
     await stage.far_end.order({"reset": True})
