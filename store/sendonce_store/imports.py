@@ -8,11 +8,12 @@ after a cancel can be sent to.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from psycopg import AsyncCursor
 from psycopg.types.json import Jsonb
 
 from sendonce_store.connection import Connection
@@ -58,18 +59,31 @@ async def prepare(conn: Connection, campaign_id: int) -> Plan:
 
 
 async def commit_chunk(  # noqa: PLR0913 - who commits what under which lease
-    conn: Connection, batch: Batch, holder: Holder, plan: Plan, chunk: Chunk, lease: float
+    conn: Connection,
+    batch: Batch,
+    holder: Holder,
+    plan: Plan,
+    chunk: Chunk,
+    lease: float,
+    sent: Callable[[], None] = lambda: None,
 ) -> None:
-    """Commit one block. Raises queue.LeaseLostError; any psycopg.Error left the cursor where it was."""
+    """Commit one block. Raises queue.LeaseLostError; any psycopg.Error left the cursor where it was.
+
+    `sent` is called when the server has got the bulk of the work, and this process has time for something else.
+    """
     campaign = {"campaign": holder.campaign_id, "namespace": holder.namespace}
     try:
         async with conn.transaction():
             await _lock(conn, batch, holder)
             await _copy_stage(conn, chunk.recipients)
-            for channel in plan.channels:
-                await _insert_channel(conn, holder, plan, channel, len(chunk.recipients))
-            kept = await _keep_recipients(conn, campaign, plan)
-            await _insert_rejects(conn, campaign, chunk.rejected)
+            # in one pipeline: the server works through it alone, while the next block is being parsed here
+            async with conn.pipeline():
+                for channel in plan.channels:
+                    await _insert_channel(conn, holder, plan, channel, len(chunk.recipients))
+                counted_people = await _keep_recipients(conn, campaign, plan)
+                await _insert_rejects(conn, campaign, chunk.rejected)
+                sent()
+            kept = await _kept(counted_people)
             duplicates = len(chunk.recipients) - kept["kept"]
             counted = kept | {"duplicates": duplicates, "rejected": len(chunk.rejected)}
             await conn.execute(SQL["count_chunk"], campaign | counted)
@@ -124,8 +138,11 @@ async def _insert_channel(conn: Connection, holder: Holder, plan: Plan, channel:
         await conn.execute(SQL[name], parameters)
 
 
-async def _keep_recipients(conn: Connection, campaign: Mapping[str, Any], plan: Plan) -> dict[str, int]:
-    cursor = await conn.execute(SQL["insert_recipients"], {**campaign, "reaching": plan.reaching()})
+async def _keep_recipients(conn: Connection, campaign: Mapping[str, Any], plan: Plan) -> AsyncCursor[dict[str, Any]]:
+    return await conn.execute(SQL["insert_recipients"], {**campaign, "reaching": plan.reaching()})
+
+
+async def _kept(cursor: AsyncCursor[dict[str, Any]]) -> dict[str, int]:
     row = await cursor.fetchone()
     return {"kept": row["kept"], "unreachable": row["unreachable"]} if row else {"kept": 0, "unreachable": 0}
 

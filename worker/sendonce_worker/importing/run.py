@@ -96,8 +96,11 @@ async def _commit_all(conn: Connection, job: ImportJob, plan: Plan, chunks: Asyn
         async for chunk in chunks:
             if committing is not None:
                 await committing
-            committing = asyncio.create_task(imports.commit_chunk(conn, job.batch, job.holder, plan, chunk, job.lease))
-            await asyncio.sleep(0)  # the commit begins before the next block is parsed
+            sent = asyncio.Event()
+            commit = imports.commit_chunk(conn, job.batch, job.holder, plan, chunk, job.lease, sent.set)
+            committing = asyncio.create_task(commit)
+            committing.add_done_callback(lambda _, sent=sent: sent.set())  # type: ignore[misc]
+            await sent.wait()  # parsing holds this process up: it begins when the server has got its work
     finally:
         if committing is not None:
             await committing
