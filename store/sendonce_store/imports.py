@@ -23,6 +23,7 @@ from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.rows import Batch, Holder
 
 SQL = load("imports")
+CAMPAIGN_SQL = load("campaigns")
 BATCH_SIZE = 500
 
 
@@ -53,7 +54,7 @@ async def prepare(conn: Connection, campaign_id: int) -> Plan:
         await conn.execute(SQL[name])
     cursor = await conn.execute(SQL["plan"], {"campaign": campaign_id})
     channels = await cursor.fetchall()
-    cursor = await conn.execute("SELECT id::text AS id FROM sendonce.store")
+    cursor = await conn.execute(CAMPAIGN_SQL["store_id"])
     row = await cursor.fetchone()
     return Plan(channels, row["id"] if row else "")
 

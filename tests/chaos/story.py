@@ -26,7 +26,7 @@ class Wish:
     What was done between `asked` and `done` may have seen it or not.
     """
 
-    what: str  # suspend, cancel, opt_out, retry, resolve, resume, promote
+    what: str  # suspend, cancel, deadline, opt_out, retry, resolve, resume, promote
     asked: float
     done: float
     undone: float | None = None

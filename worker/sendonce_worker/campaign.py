@@ -85,11 +85,11 @@ class Campaign:
         channels = await read_channels(conn, self.stored.id)
         for channel in channels:
             secrets, ca = read_secrets(channel.provider, self._settings.files)
-            for secret in secrets.values():
-                self._redactor.register(secret)
             mark = _mark(channel.provider, secrets, ca)
             known = self._built.get(channel.channel)
             if known is None or known.mark != mark:
+                for secret in secrets.values():
+                    self._redactor.register(secret)
                 plan = await self._build(conn, channel, channels, secrets, ca)
                 if known is not None:
                     self._retired.append(known.plan.provider)
