@@ -1,22 +1,23 @@
 """The queue as a worker sees it: claim a batch, take turns on it, release it.
 
 A *turn* is one transaction behind the batch's lease: the results of finished hand-offs go in, rows that end or wait
-without a hand-off are settled, and the next group comes back committed as `sending`. All of it travels in one
-pipeline, so a turn costs one round trip. Any guard that fails raises LeaseLostError and nothing of the turn holds.
+without a hand-off are settled, and the next group comes back committed as `sending`. It is one call of one function,
+with what is rare behind it in one pipeline, so a turn costs one round trip. Any guard that fails raises LeaseLostError
+and nothing of the turn holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
 from psycopg.pq import TransactionStatus
-from psycopg.rows import args_row, scalar_row
+from psycopg.rows import args_row
 
-from sendonce_store.array_literals import numbers, texts
+from sendonce_store.array_literals import numbers, octets, texts, words
 from sendonce_store.conduct import tell_again
 from sendonce_store.connection import Connection
 from sendonce_store.parking import MAX_CRASHES, park
@@ -42,17 +43,6 @@ LEASE_LOST = "SO001"
 
 class LeaseLostError(Exception):
     """Somebody else may hold the batch: stop handing off at once. What is in flight becomes late evidence."""
-
-
-@dataclass(slots=True)
-class _Cursors:
-    """The statements under way in one pipeline."""
-
-    results: Any = None
-    settled: Any = None
-    started: Any = None
-    flags: Any = None
-    others: list[Any] = field(default_factory=list)
 
 
 async def claim(
@@ -105,24 +95,41 @@ async def due_rows(conn: Connection, batch: Batch) -> list[Row]:
 
 async def take_turn(conn: Connection, batch: Batch, holder: Holder, turn: Turn, terms: Terms) -> TurnOutcome:
     """Do one turn. Raises LeaseLostError, and psycopg.Error when its fate is unknown (then `reread`)."""
-    cursors = _Cursors()
+    statements = _rare_statements(batch, holder, turn, terms)
+    parameters = _turn_columns(batch, holder, turn, terms.repeats)
     try:
-        async with conn.pipeline():
-            # by hand: the library's own transaction waits for the server three times
-            await conn.execute("BEGIN")
-            await conn.execute(SQL["hold_lease"], {"batch": batch.id, "token": batch.token})
-            await _queue_turn(conn, cursors, batch, holder, turn)
-            await _queue_group(conn, cursors, batch, holder, turn, terms.repeats)
-            for fallback in terms.fallbacks:
-                await _queue_fallback(conn, batch, fallback)
-            cursors.flags = await conn.execute(SQL["flags"], {"batch": batch.id})
-            await conn.execute("COMMIT")
+        if not statements:
+            return _outcome(await _one(conn, SQL["take_turn"], parameters), {})
+        return await _turn_with_more(conn, parameters, statements)
     except psycopg.Error as error:
         if conn.info.transaction_status is TransactionStatus.INERROR:
             await conn.rollback()
         raise_if_lease_lost(error)
         raise
-    return await _collect(cursors)
+
+
+async def _one(conn: Connection, statement: LiteralString, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    cursor = await conn.execute(statement, parameters)
+    row = await cursor.fetchone()
+    if row is None:
+        message = "the server answered with no row where there is always one"
+        raise psycopg.InternalError(message)
+    return row
+
+
+async def _turn_with_more(
+    conn: Connection, parameters: Mapping[str, Any], statements: Sequence[tuple[LiteralString, Mapping[str, Any]]]
+) -> TurnOutcome:
+    """The turn and what is rare in it, in one transaction and one round trip."""
+    async with conn.pipeline():
+        # by hand: the library's own transaction waits for the server three times
+        await conn.execute("BEGIN")
+        turn = await conn.execute(SQL["take_turn"], parameters)
+        others = [await conn.execute(*statement) for statement in statements]
+        await conn.execute("COMMIT")
+    row = await turn.fetchone()
+    ended = [one for cursor in others if cursor.description for one in await cursor.fetchall()]
+    return _outcome(row or {}, {one["no"]: one["state"] for one in ended})
 
 
 def raise_if_lease_lost(error: psycopg.Error) -> None:
@@ -131,76 +138,74 @@ def raise_if_lease_lost(error: psycopg.Error) -> None:
         raise LeaseLostError(str(error)) from error
 
 
-async def _queue_turn(conn: Connection, cursors: _Cursors, batch: Batch, holder: Holder, turn: Turn) -> None:
-    here = {"batch": batch.id, "token": batch.token}
-    if turn.lease is not None:
-        await conn.execute(SQL["renew"], here | {"lease": turn.lease})
-    if turn.results:
-        await _queue_results(conn, cursors, batch, holder, turn)
-    if turn.unsent:
-        cursors.settled = await conn.execute(SQL["settle_unsent"], here | _unsent_columns(turn.unsent))
-
-
-async def _queue_group(  # noqa: PLR0913 - what one statement takes
-    conn: Connection, cursors: _Cursors, batch: Batch, holder: Holder, turn: Turn, repeats: Repeats
-) -> None:
-    if not turn.group:
-        return
-    group = {"nos": numbers(no for no, _ in turn.group), "digests": [digest for _, digest in turn.group]}
-    writer = {"batch": batch.id, "worker": holder.worker}
-    cursors.started = conn.cursor(row_factory=args_row(Started))
-    await cursors.started.execute(SQL["begin_sending"], writer | group | repeats.parameters())
-
-
-async def _queue_results(conn: Connection, cursors: _Cursors, batch: Batch, holder: Holder, turn: Turn) -> None:
+def _rare_statements(
+    batch: Batch, holder: Holder, turn: Turn, terms: Terms
+) -> list[tuple[LiteralString, Mapping[str, Any]]]:
+    """What most turns do without. Behind the turn itself: a fallback goes on from rows that ended in it."""
     here = {"batch": batch.id}
-    cursors.results = conn.cursor(row_factory=scalar_row)
-    await cursors.results.execute(SQL["write_results"], here | _result_columns(turn.results))
-    if batch.crashes:
-        await conn.execute(SQL["progress"], here)
-    if turn.flowing and any(result.state == "sent" for result in turn.results):
-        await conn.execute(SQL["flowing"], {"provider": batch.provider_id})
+    statements: list[tuple[LiteralString, Mapping[str, Any]]] = []
+    if turn.unsent:
+        statements.append((SQL["settle_unsent"], here | _unsent_columns(turn.unsent)))
     noted = [result for result in turn.results if result.outcome is not None]
     if noted:
         writer = {"namespace": holder.namespace, "campaign": holder.campaign_id, "worker": holder.worker}
-        await conn.execute(SQL["note_attempts"], here | writer | _attempt_columns(noted))
+        statements.append((SQL["note_attempts"], here | writer | _attempt_columns(noted)))
+    for fallback in terms.fallbacks:
+        columns = _fallback_columns(batch, fallback)
+        statements += [(FALLBACK_SQL["fallback_batch"], columns), (FALLBACK_SQL["fallback_rows"], columns)]
+    return statements
 
 
-async def _queue_fallback(conn: Connection, batch: Batch, fallback: Fallback) -> None:
-    parameters = {
+def _fallback_columns(batch: Batch, fallback: Fallback) -> dict[str, Any]:
+    return {
         "batch": batch.id,
         "channel": fallback.channel,
         "provider": fallback.provider_id,
         "states": list(fallback.states),
     }
-    await conn.execute(FALLBACK_SQL["fallback_batch"], parameters)
-    await conn.execute(FALLBACK_SQL["fallback_rows"], parameters)
 
 
-async def _collect(cursors: _Cursors) -> TurnOutcome:
-    written = await cursors.results.fetchall() if cursors.results else []
-    settled = await cursors.settled.fetchall() if cursors.settled else []
-    started = await cursors.started.fetchall() if cursors.started else []
-    flags = await cursors.flags.fetchone()
+def _turn_columns(batch: Batch, holder: Holder, turn: Turn, repeats: Repeats) -> dict[str, Any]:
+    return {
+        "batch": batch.id,
+        "token": batch.token,
+        "lease": turn.lease,
+        "worker": holder.worker,
+        "flowing": turn.flowing and any(result.state == "sent" for result in turn.results),
+        **_result_columns(turn.results),
+        "group": numbers(no for no, _ in turn.group),
+        "digests": octets(digest for _, digest in turn.group),
+        **repeats.parameters(),
+    }
+
+
+def _outcome(row: Mapping[str, Any], settled: Mapping[int, str]) -> TurnOutcome:
+    first = [Started(no, "sending", None, 1, row["began"], maybe_accepted=False) for no in row["first_nos"] or ()]
     return TurnOutcome(
-        written=frozenset(written),
-        settled={row["no"]: row["state"] for row in settled},
-        started=started,
-        stopped=bool(flags and flags["stopped"]),
-        paused=bool(flags and flags["paused"]),
-        recovering=bool(flags and flags["recovering"]),
+        unwritten=frozenset(row["unwritten"] or ()),
+        settled=settled,
+        started=first + [_started(one) for one in row["others"] or ()],
+        stopped=bool(row["stopped"]),
+        paused=bool(row["paused"]),
+        recovering=bool(row["recovering"]),
     )
+
+
+def _started(row: Sequence[Any]) -> Started:
+    no, state, reason, seq, first_attempt_at, maybe_accepted = row
+    at = first_attempt_at and datetime.fromisoformat(first_attempt_at)
+    return Started(no, state, reason, seq, at, maybe_accepted)
 
 
 def _result_columns(results: Sequence[Result]) -> dict[str, Any]:
     return {
         "nos": numbers(r.no for r in results),
         "seqs": numbers(r.seq for r in results),
-        "states": [r.state for r in results],
-        "reasons": texts([r.reason for r in results]),
-        "codes": texts([r.code for r in results]),
-        "errors": texts([r.error for r in results]),
-        "message_ids": texts([r.message_id for r in results]),
+        "states": words(r.state for r in results),
+        "reasons": texts(r.reason for r in results),
+        "codes": texts(r.code for r in results),
+        "errors": texts(r.error for r in results),
+        "message_ids": texts(r.message_id for r in results),
         "delays": numbers(r.delay for r in results),
         "unknowns": numbers(r.unknown for r in results),
         "used": numbers(r.used for r in results),

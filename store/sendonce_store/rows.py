@@ -94,7 +94,7 @@ class Unsent:
 class Started:
     """A row of the asked group after the commit; only state `sending` may be handed off.
 
-    The fields stand as the statements `begin_sending` and `reread` return them.
+    The fields stand as the statement `reread` returns them.
     """
 
     no: int
@@ -137,11 +137,11 @@ class Turn:
 class TurnOutcome:
     """What came of it.
 
-    `stopped`: the campaign sends no more; `paused`: its provider does not for now; `recovering`: it has been paused
-    before, and its next pause would be longer.
+    `unwritten`: results whose row was settled otherwise meanwhile; `stopped`: the campaign sends no more; `paused`: its
+    provider does not for now; `recovering`: it has been paused before, and its next pause would be longer.
     """
 
-    written: frozenset[int]
+    unwritten: frozenset[int]
     settled: Mapping[int, str]
     started: Sequence[Started]
     stopped: bool

@@ -1,7 +1,7 @@
 """The plans that docs/store.md promises: what each hot statement reads, asked of a PostgreSQL with history in it."""
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import LiteralString
 
 import pytest
@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from sendonce_store import queue
 from sendonce_store.connection import Connection, connect
+from sendonce_store.rows import Holder, Repeats, Result, Started, Terms, Turn
 
 _HISTORY: tuple[LiteralString, ...] = (
     """INSERT INTO sendonce.providers (namespace, kind, name, spec) VALUES ('n', 'NotificationProvider', 'p', '{}')""",
@@ -40,6 +41,9 @@ async def conn(dsn: str) -> AsyncIterator[Connection]:
     await connection.close()
 
 
+_KINDS = ("seq_scan", "idx_scan", "idx_tup_fetch")
+
+
 async def _plan(conn: Connection, name: str, **parameters: object) -> str:
     async with conn.transaction(force_rollback=True):
         cursor = await conn.execute("EXPLAIN (COSTS OFF) " + queue.SQL[name], parameters)
@@ -51,7 +55,7 @@ async def test_hot_statements_read_what_they_need_through_their_index(conn: Conn
     cursor = await conn.execute("SELECT min(id) AS batch FROM sendonce.batches WHERE state = 'pending'")
     row = await cursor.fetchone()
     assert row is not None
-    batch, nos = row["batch"], list(range(1, 51))
+    batch = row["batch"]
 
     claim = await _plan(conn, "claim", token=uuid.uuid4(), worker="w", lease=10.0, campaign=1)
     assert "Index Scan using batches_to_claim" in claim
@@ -62,18 +66,39 @@ async def test_hot_statements_read_what_they_need_through_their_index(conn: Conn
     assert "deliveries_pkey" in due
     assert "Seq Scan on deliveries" not in due
 
-    repeats = {"key_window": 86400.0, "patience": 5.0, "resend": False, "max_attempts": 5}
-    begin = await _plan(conn, "begin_sending", batch=batch, nos=nos, digests=[b"d"] * 50, worker="w", **repeats)
-    for index in ("deliveries_pkey", "suppressions_pkey", "opt_outs_pkey"):
-        assert index in begin
-    assert "Seq Scan on deliveries" not in begin
-
-    columns = {"states": ["sent"] * 50, "unknowns": [False] * 50, "used": [0] * 50, "seqs": [1] * 50}
-    nothing = dict.fromkeys(("reasons", "codes", "errors", "message_ids", "delays"), [None] * 50)
-    write = await _plan(conn, "write_results", batch=batch, nos=nos, **columns, **nothing)
-    assert "Index Scan using deliveries_pkey" in write
-    assert "Seq Scan on deliveries" not in write
-
     next_due = await _plan(conn, "next_due", campaign=1)
     assert "batches_to_claim" in next_due
-    print(claim, begin, sep="\n\n")  # noqa: T201 - `pytest -s` shows the plans of docs/store.md
+    print(claim, due, sep="\n\n")  # noqa: T201 - `pytest -s` shows the plans of docs/store.md
+
+
+async def test_turns_read_what_they_need_through_their_index(conn: Connection) -> None:
+    terms = Terms(Repeats(key_window=86400.0, patience=5.0, resend=False, max_attempts=5))
+    holder = Holder("w", "n", 1)
+    batch = await queue.claim(conn, holder, uuid.uuid4(), 60.0, {"Email": terms.repeats})
+    assert batch is not None
+    # in one transaction, since what it has read so far can be asked for; more turns than plans are tried out for
+    async with conn.transaction():
+        before = await _reads(conn)
+        started: Sequence[Started] = ()
+        for first in range(1, 500, 50):
+            turn = Turn(
+                results=[Result(row.no, row.attempt_seq, "sent") for row in started],
+                group=[(no, b"d") for no in range(first, first + 50)],
+            )
+            outcome = await queue.take_turn(conn, batch, holder, turn, terms)
+            started = outcome.started
+            assert len(started) == len(turn.group)
+            assert not outcome.unwritten
+        after = await _reads(conn)
+    for table in ("deliveries", "suppressions", "opt_outs"):
+        reads = {kind: after[table][kind] - before.get(table, {}).get(kind, 0) for kind in _KINDS}
+        assert reads["seq_scan"] == 0, table
+        assert reads["idx_scan"] > 0, table
+        assert reads["idx_tup_fetch"] <= 3 * 500, f"{table}: more rows than are concerned"
+
+
+async def _reads(conn: Connection) -> dict[str, dict[str, int]]:
+    cursor = await conn.execute(
+        "SELECT relname, seq_scan, idx_scan, idx_tup_fetch FROM pg_stat_xact_user_tables WHERE schemaname = 'sendonce'"
+    )
+    return {row["relname"]: row for row in await cursor.fetchall()}

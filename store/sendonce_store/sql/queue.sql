@@ -1,4 +1,4 @@
--- The hot path: claim, take a group, write results, release. Every statement but `claim` runs behind `hold_lease`
+-- The hot path: claim, take turns, release. Every statement but `claim` runs behind `hold_lease`
 -- in the same transaction.
 
 -- name: claim
@@ -83,35 +83,19 @@ SELECT d.no, d.attempt_seq, d.tries, d.maybe_accepted, d.key::text AS key, d.dig
 -- name: hold_lease
 SELECT sendonce.hold_lease(%(batch)s, %(token)s);
 
+-- name: take_turn
+-- The function is in the schema. Alone it is a transaction of its own.
+SELECT * FROM sendonce.take_turn(
+  %(batch)s, %(token)s, %(lease)s::float8, %(worker)s, %(flowing)s,
+  %(nos)s::int[], %(seqs)s::int[], %(states)s::text[], %(reasons)s::text[], %(codes)s::text[], %(errors)s::text[],
+  %(message_ids)s::text[], %(delays)s::float8[], %(unknowns)s::bool[], %(used)s::int[],
+  %(group)s::int[], %(digests)s::bytea[], %(key_window)s::float8, %(patience)s::float8, %(resend)s);
+
 -- name: renew
 UPDATE sendonce.batches
    SET claimable_at = now() + make_interval(secs => %(lease)s), heartbeat_at = now()
  WHERE id = %(batch)s AND lease_token = %(token)s
 RETURNING id;
-
--- name: progress
--- An attempt ended: this batch does not kill its workers.
-UPDATE sendonce.batches SET crashes = 0 WHERE id = %(batch)s AND crashes > 0;
-
--- name: flowing
--- Something got through: the provider's next pause starts small again.
-UPDATE sendonce.providers SET pauses_in_row = 0
- WHERE id = %(provider)s AND pauses_in_row > 0 AND (paused_until IS NULL OR paused_until <= now());
-
--- name: write_results
--- Only the attempt that was committed as `sending` can be ended, once. Evidence that came in late outranks the answer.
-UPDATE sendonce.deliveries d
-   SET state = CASE WHEN d.evidence THEN 'sent' ELSE r.state END,
-       reason = CASE WHEN d.evidence THEN NULL ELSE r.reason END,
-       code = r.code, error = r.error, message_id = coalesce(r.message_id, d.message_id),
-       maybe_accepted = d.maybe_accepted OR r.unknown, tries = d.tries + r.used,
-       next_attempt_at = CASE WHEN r.state = 'pending' AND NOT d.evidence THEN now() + make_interval(secs => r.delay) END,
-       finished_at = CASE WHEN r.state <> 'pending' OR d.evidence THEN now() END
-  FROM unnest(%(nos)s::int[], %(seqs)s::int[], %(states)s::text[], %(reasons)s::text[], %(codes)s::text[],
-              %(errors)s::text[], %(message_ids)s::text[], %(delays)s::float8[], %(unknowns)s::bool[], %(used)s::int[])
-       AS r(no, seq, state, reason, code, error, message_id, delay, unknown, used)
- WHERE d.batch_id = %(batch)s AND d.no = r.no AND d.state = 'sending' AND d.attempt_seq = r.seq
-RETURNING d.no;
 
 -- name: note_attempts
 INSERT INTO sendonce.attempts (namespace, campaign_id, batch_id, no, seq, worker, outcome, code, message)
@@ -131,69 +115,6 @@ UPDATE sendonce.deliveries d
               %(delays)s::float8[]) AS s(no, state, reason, code, error, delay)
  WHERE d.batch_id = %(batch)s AND d.no = s.no AND d.state = 'pending'
 RETURNING d.no, d.state, d.reason;
-
--- name: begin_sending
--- The checks of the hand-off and the commit that comes before it, in one statement: only rows that come back as
--- `sending` may be handed off. MATERIALIZED: else the planner copies the look-ups of consent into every column.
-WITH asked AS MATERIALIZED (
-  SELECT d.no, a.digest,
-         CASE
-           WHEN c.deadline <= now() THEN 'expired'
-           WHEN EXISTS (SELECT FROM sendonce.suppressions s
-                         WHERE s.namespace = d.namespace AND s.channel = d.channel AND s.address = d.address)
-             THEN 'suppression_list'
-           WHEN EXISTS (SELECT FROM sendonce.opt_outs o
-                         WHERE o.namespace = d.namespace AND o.channel = d.channel AND o.address = d.address
-                           AND o.category = c.category AND o.topic IN ('', coalesce(c.topic, '')))
-             THEN 'opted_out'
-           WHEN d.maybe_accepted AND d.digest IS NOT NULL AND d.digest <> a.digest THEN 'content_changed'
-           WHEN d.resend_ordered OR %(resend)s OR NOT d.maybe_accepted THEN NULL
-           WHEN %(key_window)s::float8 IS NULL THEN 'repeat_not_safe'
-           WHEN now() + make_interval(secs => %(patience)s) > d.key_first_used_at + make_interval(secs => %(key_window)s)
-             THEN 'key_window_passed'
-         END AS obstacle
-    FROM unnest(%(nos)s::int[], %(digests)s::bytea[]) AS a(no, digest)
-    JOIN sendonce.deliveries d ON d.batch_id = %(batch)s AND d.no = a.no
-    JOIN sendonce.campaigns c ON c.id = d.campaign_id
-    JOIN sendonce.batches b ON b.id = d.batch_id
-    JOIN sendonce.providers p ON p.id = b.provider_id
-   WHERE d.state = 'pending'
-     AND NOT c.suspended AND c.halt_reason IS NULL AND c.cancelled_at IS NULL
-     AND NOT p.suspended AND (p.paused_until IS NULL OR p.paused_until <= now())
-)
-UPDATE sendonce.deliveries d
-   SET state = CASE WHEN a.obstacle IS NULL THEN 'sending'
-                    WHEN d.maybe_accepted THEN 'uncertain'
-                    WHEN a.obstacle = 'expired' THEN 'expired'
-                    ELSE 'suppressed' END,
-       reason = CASE WHEN a.obstacle = 'expired' THEN 'deadline' ELSE a.obstacle END,
-       attempt_seq = d.attempt_seq + CASE WHEN a.obstacle IS NULL THEN 1 ELSE 0 END,
-       digest = CASE WHEN a.obstacle IS NULL THEN a.digest ELSE d.digest END,
-       worker = CASE WHEN a.obstacle IS NULL THEN %(worker)s ELSE d.worker END,
-       last_attempt_at = CASE WHEN a.obstacle IS NULL THEN now() ELSE d.last_attempt_at END,
-       first_attempt_at = CASE WHEN a.obstacle IS NULL THEN coalesce(d.first_attempt_at, date_trunc('second', now()))
-                               ELSE d.first_attempt_at END,
-       -- with nothing outstanding, a key that the far end has forgotten is a new one
-       key_first_used_at = CASE
-         WHEN a.obstacle IS NOT NULL OR %(key_window)s::float8 IS NULL THEN d.key_first_used_at
-         WHEN d.key_first_used_at IS NULL THEN now()
-         WHEN (d.resend_ordered OR NOT d.maybe_accepted) AND d.key_first_used_at < now() - make_interval(secs => %(key_window)s) THEN now()
-         ELSE d.key_first_used_at END,
-       resend_ordered = false, next_attempt_at = NULL,
-       finished_at = CASE WHEN a.obstacle IS NOT NULL THEN now() END
-  FROM asked a
- WHERE d.batch_id = %(batch)s AND d.no = a.no AND d.state = 'pending'
-RETURNING d.no, d.state, d.reason, d.attempt_seq, d.first_attempt_at, d.maybe_accepted;
-
--- name: flags
--- Why a batch should be let go, read with each turn.
-SELECT c.suspended OR c.halt_reason IS NOT NULL OR c.cancelled_at IS NOT NULL OR c.ended IS NOT NULL AS stopped,
-       p.suspended OR coalesce(p.paused_until > now(), false) AS paused,
-       p.pauses_in_row > 0 AS recovering
-  FROM sendonce.batches b
-  JOIN sendonce.campaigns c ON c.id = b.campaign_id
-  JOIN sendonce.providers p ON p.id = b.provider_id
- WHERE b.id = %(batch)s;
 
 -- name: release
 -- Decided from the rows, under the lock: nobody can add or reopen one in between.

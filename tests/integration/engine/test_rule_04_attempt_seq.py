@@ -20,7 +20,7 @@ async def test_a_result_of_an_earlier_attempt_changes_nothing_when_it_comes_late
     await campaign.begin(batch)
     before = await campaign.row()
     outcome = await campaign.end(batch, 1, "failed", seq=1, reason="permanent", used=1)
-    assert outcome.written == frozenset()
+    assert outcome.unwritten == {1}
     assert await campaign.row() == before
     assert before["attempt_seq"] == 2
 
@@ -29,8 +29,8 @@ async def test_a_result_ends_its_attempt_only_once(world: World) -> None:
     campaign = await world.campaign(1)
     batch = await campaign.claim()
     await campaign.begin(batch)
-    assert (await campaign.end(batch, 1, "sent")).written == {1}
-    assert (await campaign.end(batch, 1, "failed", reason="permanent")).written == frozenset()
+    assert (await campaign.end(batch, 1, "sent")).unwritten == frozenset()
+    assert (await campaign.end(batch, 1, "failed", reason="permanent")).unwritten == {1}
     assert (await campaign.row())["state"] == "sent"
 
 
@@ -51,5 +51,5 @@ async def test_a_persons_retry_does_not_set_the_attempt_number_back(world: World
     assert [row.attempt_seq for row in await campaign.begin(batch)] == [2]
     # the answer of the first attempt is still under way: it must not end the second
     late = await campaign.turn(batch, results=[Result(1, 1, "failed", reason="permanent")])
-    assert late.written == frozenset()
+    assert late.unwritten == {1}
     assert (await campaign.row())["state"] == "sending"

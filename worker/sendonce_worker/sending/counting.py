@@ -10,7 +10,7 @@ from sendonce_worker.sending import outcomes
 def count(metrics: WorkerMetrics, series: DeliverySeries, turn: Turn, outcome: TurnOutcome) -> None:
     """Count the results that were written, and the rows that ended without a hand-off."""
     for result in turn.results:
-        if result.no in outcome.written:
+        if result.no not in outcome.unwritten:
             metrics.delivered(series, outcomes.counted(result))
     for state in outcome.settled.values():
         if state != "pending":

@@ -20,7 +20,7 @@ MARGIN_SECONDS = 2.0
 # heartbeats that may fail before hand-offs stop
 MISSED_HEARTBEATS = 3
 # groups of the size of what is in flight that are committed ahead, and the key window that makes it safe, in leases
-GROUPS_AHEAD = 3
+GROUPS_AHEAD = 7
 SAFE_WINDOW_LEASES = 20
 
 

@@ -26,7 +26,7 @@ from sendonce_worker.sending.surroundings import Surroundings
 
 logger = logging.getLogger(__name__)
 # a result is never held back longer than this
-LINGER_SECONDS = 0.02
+LINGER_SECONDS = 0.05
 
 
 class Session:
@@ -175,7 +175,7 @@ class Session:
     async def _after(self, turn: Turn, prepared: Sequence[Prepared], outcome: TurnOutcome) -> None:
         count(self._around.metrics, self._plan.series, turn, outcome)
         self._recovering = outcome.recovering
-        unwritten = [result for result in turn.results if result.no not in outcome.written]
+        unwritten = [result for result in turn.results if result.no in outcome.unwritten]
         self._begin(prepared, outcome.started)
         if outcome.stopped or outcome.paused:
             self._close()
