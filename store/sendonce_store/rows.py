@@ -1,4 +1,4 @@
-"""What goes between the queue and those who use it: frozen rows, with times in seconds and aware datetimes."""
+"""What goes between the queue and those who use it: rows, with times in seconds and aware datetimes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Batch:
     claims: int
 
 
-@dataclass(frozen=True, slots=True)
+# not frozen: one for each delivery, and a frozen one takes twice as long to make
+@dataclass(slots=True)
 class Row:
     """One delivery that is due, with the person it goes to. The fields stand as in the statement `due_rows`."""
 
@@ -61,7 +62,7 @@ class Row:
     addresses: dict[str, list[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Result:
     """How an attempt ended: the new state and what goes into the ledger. `outcome` None: nothing to note."""
 
@@ -90,7 +91,7 @@ class Unsent:
     delay: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Started:
     """A row of the asked group after the commit; only state `sending` may be handed off.
 

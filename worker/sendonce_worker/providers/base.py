@@ -22,7 +22,8 @@ Clearance = Callable[[], None]
 """Called right before the first byte of a message leaves; raises ``HandOffRefusedError`` to stop it."""
 
 
-@dataclass(frozen=True, slots=True)
+# not frozen: one for each delivery, and a frozen one takes twice as long to make
+@dataclass(slots=True)
 class Message:
     """One hand-off to one recipient."""
 
@@ -43,7 +44,7 @@ class Message:
     """An earlier attempt ended with an unknown outcome."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Accepted:
     """The far end took responsibility for the message."""
 

@@ -8,7 +8,6 @@ proof of what went out (the text itself is shown again by rendering the frozen t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 __all__ = ["Content"]
@@ -37,23 +36,16 @@ class Content:
 
         Each part is preceded by its length in UTF-8 bytes, and "absent" differs from "empty".
         """
-        return hashlib.sha256(b"".join(self._canonical())).digest()
-
-    def _canonical(self) -> Iterator[bytes]:
-        yield _DIGEST_VERSION
-        for part in (self.sender, self.reply_to, self.subject, self.text, self.html):
-            yield from _framed(part)
-        yield b"%d;" % len(self.headers)
-        for name, value in self.headers:
-            yield from _framed(name)
-            yield from _framed(value)
+        parts = (self.sender, self.reply_to, self.subject, self.text, self.html)
+        framed = [_DIGEST_VERSION, *map(_framed, parts), b"%d;" % len(self.headers)]
+        for header in self.headers:
+            framed += map(_framed, header)
+        return hashlib.sha256(b"".join(framed)).digest()
 
 
-def _framed(part: str | None) -> Iterator[bytes]:
+def _framed(part: str | None) -> bytes:
     if part is None:
-        yield b"-;"
-        return
+        return b"-;"
     # A lone surrogate cannot be sent, yet a digest of it must not fail: "surrogatepass" keeps it distinct.
     encoded = part.encode("utf-8", "surrogatepass")
-    yield b"%d:" % len(encoded)
-    yield encoded
+    return b"%d:%b" % (len(encoded), encoded)

@@ -44,7 +44,8 @@ class Way:
     alarmed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+# not frozen: one for each delivery, and a frozen one takes twice as long to make
+@dataclass(slots=True)
 class Landed:
     """A hand-off that is over. `stands_still`: no further group should follow."""
 

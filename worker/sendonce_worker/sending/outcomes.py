@@ -34,7 +34,8 @@ class Backoff:
         return base + rng.uniform(0.0, base)
 
 
-@dataclass(frozen=True, slots=True)
+# not frozen: one for each delivery, and a frozen one takes twice as long to make
+@dataclass(slots=True)
 class Attempt:
     """The attempt that was made: which one, how many were used up before, and what may have come of earlier ones."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, Protocol
 
 from sendonce_worker.providers.base import Accepted
@@ -141,6 +142,7 @@ class Answers:
         return Accepted(message_id, str(answer.status))
 
 
+@lru_cache(maxsize=1000)
 def default_verdict(status: int) -> Verdict:
     """Return the verdict of :data:`STATUS_RULES`."""
     return next(rule.verdict for rule in STATUS_RULES if rule.matches(status))
