@@ -270,9 +270,8 @@ async def record_evidence(conn: Connection, batch: Batch, holder: Holder, result
     """Keep answers that came after the lease was lost; an acceptance among them settles its row. Returns how many."""
     writer = {"namespace": holder.namespace, "campaign": holder.campaign_id, "worker": holder.worker}
     accepted = [result for result in results if result.state == "sent"]
-    ids = {"message_ids": [result.message_id for result in results]}
     async with conn.transaction():
-        await conn.execute(SQL["late_evidence"], {"batch": batch.id} | writer | ids | _attempt_columns(results))
+        await conn.execute(SQL["late_evidence"], {"batch": batch.id} | writer | _attempt_columns(results))
         if not accepted:
             return 0
         cursor = await conn.execute(SQL["accept_late"], {"batch": batch.id} | _result_columns(accepted))

@@ -127,7 +127,7 @@ MUTANTS = (
     Mutant("10", "a takeover resends at once without a key", f"{_SQL}/queue.sql", "now() + make_interval(secs => CASE WHEN %(key_window)s::float8 IS NULL THEN %(patience)s ELSE 0 END) END", "now() END"),
     Mutant("10", "a batch that kills its workers goes round for ever", f"{_STORE}/queue.py", "if batch.crashes >= MAX_CRASHES:", "if False:"),
     Mutant("10", "an import that kills its workers goes round for ever", f"{_STORE}/queue.py", "        if batch.crashes >= MAX_CRASHES:", "        if batch.kind != 'import' and batch.crashes >= MAX_CRASHES:"),
-    Mutant("10", "a worker is known by its pod's name", f"{_WORKER}/settings.py", 'f"{os.uname().nodename}-{uuid.uuid4().hex}"', "os.uname().nodename"),
+    Mutant("10", "a worker is known by its pod's name", f"{_WORKER}/settings.py", 'f"{os.uname().nodename}-{uuid.uuid4().hex[:16]}"', "os.uname().nodename"),
     Mutant("11", "release is decided without the lock", f"{_STORE}/queue.py", '            await conn.execute(SQL["hold_lease"], {"batch": batch.id, "token": batch.token})\n            cursor = await conn.execute(SQL["release"]', '            cursor = await conn.execute(SQL["release"]'),
     Mutant("11", "release believes that all is done", f"{_SQL}/queue.sql", "SET state = CASE WHEN open.rows = 0 THEN 'done' ELSE 'pending' END", "SET state = 'done'"),
     Mutant("11", "release does not count what is in `sending`", f"{_SQL}/queue.sql", "WHERE d.batch_id = %(batch)s AND d.state IN ('pending', 'sending')) open", "WHERE d.batch_id = %(batch)s AND d.state IN ('pending')) open"),

@@ -76,6 +76,7 @@ class Worker:
         self._stirred = asyncio.Event()
         self._sessions: set[Session] = set()
         self._tail = asyncio.Event()
+        self._flying = Flying(0)  # until the campaign says how many
         self._control = Link(settings.dsn, f"sendonce-worker control {settings.identity}"[:63])
         self._links = [
             Link(settings.dsn, f"sendonce-worker {no} {settings.identity}"[:63]) for no in range(settings.batches)
@@ -110,9 +111,9 @@ class Worker:
                 raise StoreUnavailableError(message) from error
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._conductor.run(campaign, self._stop, self._stirred, self.drain))
-                flying = Flying(campaign.concurrency)
+                self._flying = Flying(campaign.concurrency)
                 for link in self._links:
-                    tasks.create_task(self._runner(link, campaign, flying))
+                    tasks.create_task(self._runner(link, campaign))
             await self._say_goodbye()
             await campaign.aclose()
         finally:
@@ -154,12 +155,12 @@ class Worker:
 
     # --- runners -----------------------------------------------------------------------------------------------------
 
-    async def _runner(self, link: Link, campaign: Campaign, flying: Flying) -> None:
+    async def _runner(self, link: Link, campaign: Campaign) -> None:
         failures = 0
         while not self._stop.is_set():
             await self._let_others_finish()
             try:
-                if not await self._one_batch(link, campaign, flying):
+                if not await self._one_batch(link, campaign):
                     await self._idle(link, campaign)
             except STORE_ERRORS as error:
                 self._health.store_connected = False
@@ -177,7 +178,7 @@ class Worker:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._tail.wait(), SLOW_SECONDS)
 
-    async def _one_batch(self, link: Link, campaign: Campaign, flying: Flying) -> bool:
+    async def _one_batch(self, link: Link, campaign: Campaign) -> bool:
         asked_at = Moment.now()
         token = uuid.uuid4()
         async with link.use() as conn:
@@ -187,13 +188,13 @@ class Worker:
         if batch.kind == "import":
             await self._import(link, campaign, batch)
         else:
-            await self._send(link, campaign, batch, asked_at, flying)
+            await self._send(link, campaign, batch, asked_at)
         return True
 
     def _holder(self, campaign: Campaign) -> Holder:
         return Holder(self._settings.identity, campaign.stored.namespace, campaign.stored.id)
 
-    async def _send(self, link: Link, campaign: Campaign, batch: Batch, asked_at: Moment, flying: Flying) -> None:
+    async def _send(self, link: Link, campaign: Campaign, batch: Batch, asked_at: Moment) -> None:
         plan = campaign.plans[batch.channel or ""]
         lease = Lease(plan.lease, plan.rules.repeats.patience, asked_at)
         alarms = StoreAlarms(self._control, campaign.stored.id, self._metrics)
@@ -204,7 +205,7 @@ class Worker:
             alarms,
             self._settings.heartbeat,
             self._rng,
-            flying,
+            self._flying,
             self._tail,
         )
         session = Session(around, batch, plan, lease)

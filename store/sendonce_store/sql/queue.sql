@@ -138,8 +138,8 @@ SELECT no, state, reason, attempt_seq, first_attempt_at, maybe_accepted
 WITH held AS (
   SELECT id FROM sendonce.batches WHERE id = %(batch)s FOR UPDATE
 ), answers AS (
-  SELECT * FROM unnest(%(nos)s::int[], %(seqs)s::int[], %(outcomes)s::text[], %(codes)s::text[], %(messages)s::text[],
-                       %(message_ids)s::text[]) AS a(no, seq, outcome, code, message, message_id)
+  SELECT * FROM unnest(%(nos)s::int[], %(seqs)s::int[], %(outcomes)s::text[], %(codes)s::text[], %(messages)s::text[])
+                AS a(no, seq, outcome, code, message)
 ), noted AS (
   INSERT INTO sendonce.attempts (namespace, campaign_id, batch_id, no, seq, worker, outcome, late, code, message)
   SELECT %(namespace)s, %(campaign)s, held.id, a.no, a.seq, %(worker)s, a.outcome, true, a.code, a.message
