@@ -5,11 +5,10 @@ together with the `Position` behind it, so that an import that dies goes on exac
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """One address on one channel.
 
     `original` is what is sent to, in the form the channel's library gives it (an email address with its domain in lower
@@ -22,8 +21,7 @@ class Address:
     normalised: str
 
 
-@dataclass(frozen=True, slots=True)
-class Recipient:
+class Recipient(NamedTuple):
     """One person as the source names them.
 
     `line` counts physical lines from 1 (a record that spans lines is named by its first); for inline recipients and
@@ -40,8 +38,7 @@ class Recipient:
     variables: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """A record that was refused, whole.
 
     `field` is the column at fault, or "row" when the record as such is broken. `reason` says what is wrong and what
@@ -54,8 +51,7 @@ class Rejected:
     excerpt: str
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """Where an import stands, at the end of a record.
 
     `line` is the number of lines consumed, `offset` the number of uncompressed bytes, `digest` the hex SHA-256 of those

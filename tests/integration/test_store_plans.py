@@ -1,13 +1,13 @@
 """The plans that docs/store.md promises: what each hot statement reads, asked of a PostgreSQL with history in it."""
 
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import LiteralString
 
 import pytest
 import pytest_asyncio
 
-from sendonce_store import queue
+from sendonce_store import imports, queue
 from sendonce_store.connection import Connection, connect
 from sendonce_store.rows import Holder, Repeats, Result, Started, Terms, Turn
 
@@ -44,9 +44,11 @@ async def conn(dsn: str) -> AsyncIterator[Connection]:
 _KINDS = ("seq_scan", "idx_scan", "idx_tup_fetch")
 
 
-async def _plan(conn: Connection, name: str, **parameters: object) -> str:
+async def _plan(
+    conn: Connection, name: str, sql: Mapping[str, LiteralString] = queue.SQL, /, **parameters: object
+) -> str:
     async with conn.transaction(force_rollback=True):
-        cursor = await conn.execute("EXPLAIN (COSTS OFF) " + queue.SQL[name], parameters)
+        cursor = await conn.execute("EXPLAIN (COSTS OFF) " + sql[name], parameters)
         return "\n".join(str(row["QUERY PLAN"]) for row in await cursor.fetchall())
 
 
@@ -68,6 +70,10 @@ async def test_hot_statements_read_what_they_need_through_their_index(conn: Conn
 
     next_due = await _plan(conn, "next_due", campaign=1)
     assert "batches_to_claim" in next_due
+    addresses = [f"user{number}@example.com" for number in range(5000)]
+    known = await _plan(conn, imports.look_name(conn), imports.SQL, campaign=1, channel="Email", addresses=addresses)
+    assert "Index Only Scan using deliveries_campaign_id_channel_address_key" in known
+    assert "Filter" not in known
     print(claim, due, sep="\n\n")  # noqa: T201 - `pytest -s` shows the plans of docs/store.md
 
 

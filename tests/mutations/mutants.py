@@ -39,7 +39,7 @@ class Mutant:
 _TURN = f"{_STORE}/migrations/0002_turn.sql"
 
 RULES = (
-    Rule("1", "Key at creation", "`imports.sql: insert_deliveries`, `take_turn()` in the schema, `handoff.py`", f"{_ENGINE}/test_rule_01_key_at_creation.py"),
+    Rule("1", "Key at creation", "`import_rows.py: Target.digest`, `take_turn()` in the schema, `handoff.py`", f"{_ENGINE}/test_rule_01_key_at_creation.py"),
     Rule("2", "`sending` first", "`queue.py: take_turn`, `session.py: _begin`", f"{_ENGINE}/test_rule_02_sending_first.py"),
     Rule("3", "The lease guards every write, by lock", "`hold_lease()`, `take_turn()` in the schema, `queue.py`, `imports.py`, `session.py: _hand_over`", f"{_ENGINE}/test_rule_03_lease_guards_writes.py"),
     Rule("4", "`attempt_seq`", "`take_turn()` in the schema, `actions.sql`", f"{_ENGINE}/test_rule_04_attempt_seq.py"),
@@ -53,7 +53,7 @@ RULES = (
     Rule("12", "Small groups; unclear commits", "`plan.py: rows_ahead`, `session.py: _next_group, _find_out`", f"{_ENGINE}/test_rule_12_small_groups.py"),
     Rule("13", "SIGTERM", "`main.py`, `loop.py: drain`, `session.py: drain`", f"{_ENGINE}/processes/test_rule_13_sigterm.py"),
     Rule("14", "People", "`actions.sql: retry_rows, resend_rows, resolve_rows`", f"{_ENGINE}/test_rule_14_people.py"),
-    Rule("15", "Deleting and cancelling", "`deletion.py`, `deletion.sql`, `imports.sql`", f"{_ENGINE}/test_rule_15_deletion.py"),
+    Rule("15", "Deleting and cancelling", "`deletion.py`, `deletion.sql`, `import_rows.py: Fate`", f"{_ENGINE}/test_rule_15_deletion.py"),
 )  # fmt: skip
 
 PARTS = (
@@ -62,7 +62,7 @@ PARTS = (
     Rule("fallbacks", "Fallbacks", "`fallbacks.sql`", f"{_ENGINE}/test_store_fallbacks.py"),
     Rule("actions", "Orders of people", "`actions.py`, `actions.sql`", f"{_ENGINE}/test_actions_orders.py"),
     Rule("conduct", "The campaign as a whole", "`conduct.py`, `conduct.sql`", f"{_ENGINE}/test_conduct_campaign.py"),
-    Rule("imports", "Import", "`imports.py`, `imports.sql`", f"{_ENGINE}/test_imports_store.py"),
+    Rule("imports", "Import", "`imports.py`, `import_rows.py`, `imports.sql`", f"{_ENGINE}/test_imports_store.py"),
     Rule("pace", "Pace and pause", "`lease_slots()` in the schema, `pace.sql`", f"{_ENGINE}/test_pace_slots.py {_ENGINE}/test_pace_pause.py"),
     Rule("schema", "Counters, constraints, migrations", "the schema, `migrate.py`", f"{_ENGINE}/test_store_counters.py {_ENGINE}/test_store_constraints.py {_ENGINE}/test_store_migrations.py"),
     Rule("session", "A worker's session", "`session.py`, `prepare.py`, `outcomes.py`", f"{_ENGINE}/test_worker_session.py"),
@@ -70,7 +70,7 @@ PARTS = (
 )  # fmt: skip
 
 MUTANTS = (
-    Mutant("1", "the key is made at random", f"{_SQL}/imports.sql", "sendonce.delivery_key(%(store)s, c.namespace, c.send_key, %(channel)s, r.address)", "gen_random_uuid()"),
+    Mutant("1", "the key is made at random", f"{_STORE}/import_rows.py", "return sha256(self.key_prefix + address).digest()", 'return __import__("uuid").uuid4().bytes'),
     Mutant("1", "a fallback's key is made at random", f"{_SQL}/fallbacks.sql", "sendonce.delivery_key((SELECT id FROM sendonce.store), c.namespace, c.send_key, f.channel, r.addresses -> f.channel ->> 1)", "gen_random_uuid()"),
     Mutant("1", "each attempt has a key of its own", f"{_SENDING}/handoff.py", "key=row.key,", "key=f'{row.key[:-1]}{started.attempt_seq % 10}',"),
     Mutant("1", "each attempt has a date of its own", f"{_SENDING}/handoff.py", "date=started.first_attempt_at or utc_now(),", "date=utc_now(),"),
@@ -81,7 +81,7 @@ MUTANTS = (
     Mutant("3", "a turn does not look at its lease", _TURN, "  PERFORM sendonce.hold_lease(batch, token);\n", ""),
     Mutant("3", "the lease is looked at without a lock", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "WHERE id = batch AND lease_token = token FOR UPDATE;", "WHERE id = batch AND lease_token = token;"),
     Mutant("3", "the lock does not ask for the token", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "WHERE id = batch AND lease_token = token FOR UPDATE;", "WHERE id = batch FOR UPDATE;"),
-    Mutant("3", "an import's chunk does not look at its lease", f"{_STORE}/imports.py", 'async def _lock(conn: Connection, batch: Batch, holder: Holder) -> None:\n    await conn.execute("SELECT sendonce.hold_lease(%s, %s)", [batch.id, batch.token])', "async def _lock(conn: Connection, batch: Batch, holder: Holder) -> None:"),
+    Mutant("3", "an import's chunk does not look at its lease", f"{_STORE}/imports.py", '    await conn.execute(SQL["hold_lease"], {"batch": batch.id, "token": batch.token})', "    del conn, batch"),
     Mutant("3", "a session that lost its lease goes on handing off", f"{_SENDING}/session.py", "        self._lease.lose()\n", ""),
     Mutant("4", "a result does not say which attempt it ends", _TURN, " AND d.attempt_seq = r.seq", ""),
     Mutant("4", "a result may end what has ended", _TURN, "AND d.no = r.no AND d.state = 'sending' AND d.attempt_seq = r.seq", "AND d.no = r.no AND d.attempt_seq = r.seq"),
@@ -152,7 +152,7 @@ MUTANTS = (
     Mutant("15", "deleting takes what was renewed in the last moment", f"{_SQL}/deletion.sql", " AND (state <> 'leased' OR claimable_at <= now()) FOR UPDATE", " FOR UPDATE"),
     Mutant("15", "deleting calls what is in `sending` cancelled", f"{_SQL}/deletion.sql", "WHEN d.state = 'sending' OR d.maybe_accepted THEN 'uncertain'", "WHEN d.maybe_accepted THEN 'uncertain'"),
     Mutant("15", "deleting leaves rows open", f"{_STORE}/deletion.py", '        await conn.execute(SQL["settle"], here)\n', ""),
-    Mutant("15", "who is imported after a cancel is sent to", f"{_SQL}/imports.sql", "CASE WHEN c.cancelled_at IS NULL THEN 'pending' ELSE 'cancelled' END", "CASE WHEN true THEN 'pending' ELSE 'cancelled' END"),
+    Mutant("15", "who is imported after a cancel is sent to", f"{_STORE}/import_rows.py", "        if self.cancelled:\n", "        if False:\n"),
     Mutant("claim", "whichever batch comes first", f"{_SQL}/queue.sql", "         ORDER BY b.claimable_at\n         LIMIT 1", "         LIMIT 1"),
     Mutant("claim", "a locked batch is waited for", f"{_SQL}/queue.sql", "           FOR UPDATE OF b SKIP LOCKED) due", "           FOR UPDATE OF b) due"),
     Mutant("claim", "a batch is claimed before it is due", f"{_SQL}/queue.sql", "b.state <> 'done' AND b.claimable_at <= now()\n           AND c.ended", "b.state <> 'done'\n           AND c.ended"),
@@ -188,12 +188,14 @@ MUTANTS = (
     Mutant("conduct", "the rest does not wait for the canary", f"{_SQL}/imports.sql", "CASE WHEN c.held OR c.rollout_stage = 'importing' THEN 'infinity' ELSE now() END", "now()"),
     Mutant("conduct", "promotion releases nobody", f"{_STORE}/conduct.py", '    await conn.execute(SQL["release_held"], {"campaign": campaign_id})\n', ""),
     Mutant("conduct", "settling does not wait for the holder's turn", f"{_STORE}/conduct.py", '        await conn.execute(SQL["lock_batch"], parameters)\n', ""),
-    Mutant("imports", "duplicates are not counted", f"{_STORE}/imports.py", 'duplicates = len(chunk.recipients) - kept["kept"]', "duplicates = 0"),
-    Mutant("imports", "empty batches stay", f"{_SQL}/imports.sql", " WHERE b.id = n.id AND b.pending + b.cancelled = 0\n", " WHERE b.id = n.id AND false\n"),
+    Mutant("imports", "duplicates are not counted", f"{_STORE}/imports.py", '"duplicates": chunk.taken - len(chunk.people)', '"duplicates": 0'),
+    Mutant("imports", "the last line wins", f"{_STORE}/import_rows.py", "                if identity not in rows:\n", "                if True:\n"),
+    Mutant("imports", "who is left with no delivery stays", f"{_STORE}/import_rows.py", " if line in kept}", "}"),
+    Mutant("imports", "a fallback row that came between ends the import", f"{_STORE}/imports.py", "if error.diag.constraint_name != NOBODY_TWICE or not more:", "if True:"),
     Mutant("imports", "the cursor is not kept", f"{_SQL}/imports.sql", "   SET cursor = %(cursor)s, claimable_at", "   SET claimable_at"),
-    Mutant("imports", "people without an address are dropped", f"{_SQL}/imports.sql", "      OR NOT s.addresses ?| %(reaching)s::text[]\n", ""),
-    Mutant("imports", "tabs are not escaped", f"{_STORE}/imports.py", '"\\t": "\\\\t", ', ""),
-    Mutant("imports", "a spool of a run that died stays", f"{_STORE}/imports.py", "            if first_line == 1:\n", "            if False:\n"),
+    Mutant("imports", "people without an address are dropped", f"{_STORE}/import_rows.py", "        return new or not reachable\n", "        return new\n"),
+    Mutant("imports", "numbers beyond 64 bits are lost", f"{_STORE}/import_rows.py", "        return _encode(value).encode()\n", '        return b"{}"\n'),
+    Mutant("imports", "a spool of a run that died stays", f"{_STORE}/imports.py", "        if first_line == 1:\n", "        if False:\n"),
     Mutant("pace", "slots are given out up to the whole burst", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "(l.burst + 1) / 2 AS ahead", "l.burst AS ahead"),
     Mutant("pace", "slots that were given out are not counted", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "     SET tat = greatest(l.tat, t) + make_interval(secs => granted * l.period_seconds::float8 / l.messages)", "     SET tat = l.tat"),
     Mutant("pace", "askers do not wait for each other", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "  PERFORM 1 FROM sendonce.pace_limits l WHERE l.provider_id = provider ORDER BY l.no FOR UPDATE;\n", ""),

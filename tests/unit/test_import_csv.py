@@ -5,6 +5,7 @@ import pytest
 from sendonce_store.recipients import Rejected
 from sendonce_store.spec.recipients import RecipientFormat
 from sendonce_worker.importing import Block, MissingColumnError, SourceUnreadableError
+from sendonce_worker.importing.records import BLOCK_ROWS
 from sendonce_worker.importing.stream import Layout, StreamImport
 
 KIB = 1024
@@ -205,6 +206,6 @@ def test_a_header_alone_gives_no_block() -> None:
     assert read("email,name") == []
 
 
-def test_a_block_holds_at_most_five_thousand_records() -> None:
-    blocks = read("email\n" + "".join(f"p{number}@example.com\n" for number in range(12_001)))
-    assert [block.lines for block in blocks] == [5000, 5000, 2001]
+def test_a_block_holds_few_records() -> None:
+    blocks = read("email\n" + "".join(f"p{number}@example.com\n" for number in range(2 * BLOCK_ROWS + 1)))
+    assert [block.lines for block in blocks] == [BLOCK_ROWS, BLOCK_ROWS, 1]

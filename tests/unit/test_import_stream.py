@@ -13,6 +13,7 @@ from sendonce_store.recipients import Position, Recipient, Rejected
 from sendonce_store.spec.recipients import RecipientFormat
 from sendonce_worker.importing import Block
 from sendonce_worker.importing.errors import ContentChangedError
+from sendonce_worker.importing.records import BLOCK_ROWS
 from sendonce_worker.importing.stream import Layout, StreamImport
 
 CSV, NDJSON = RecipientFormat.CSV, RecipientFormat.NDJSON
@@ -115,11 +116,11 @@ def test_any_mixture_of_quotes_reads_alike_in_one_piece_and_in_two(lines: list[s
 
 
 def test_a_position_names_the_line_the_bytes_and_their_hash() -> None:
-    data = b"".join(b'{"email":"p%d@example.com"}\n' % number for number in range(6000))
+    data = b"".join(b'{"email":"p%d@example.com"}\n' % number for number in range(2 * BLOCK_ROWS))
     first, second = run(data, NDJSON, [])
-    end = data.index(b"p5000@") - len(b'{"email":"')
-    assert first.position == Position(5000, end, hashlib.sha256(data[:end]).hexdigest(), '"v1"')
-    assert second.position == Position(6000, len(data), hashlib.sha256(data).hexdigest(), '"v1"')
+    end = data.index(b"p%d@" % BLOCK_ROWS) - len(b'{"email":"')
+    assert first.position == Position(BLOCK_ROWS, end, hashlib.sha256(data[:end]).hexdigest(), '"v1"')
+    assert second.position == Position(2 * BLOCK_ROWS, len(data), hashlib.sha256(data).hexdigest(), '"v1"')
 
 
 def test_a_source_with_another_beginning_is_not_resumed() -> None:

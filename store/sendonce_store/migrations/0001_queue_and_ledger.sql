@@ -1,5 +1,6 @@
 -- The queue and the ledger. Every table carries its namespace, so that row-level security can be put on it.
--- docs/store.md says why each index exists. Times are the database's own.
+-- docs/store.md says why each index exists. Times are the database's own. An address is compared, never sorted for
+-- people to read: COLLATE "C" makes that cheap whatever the locale of the database.
 CREATE SCHEMA IF NOT EXISTS sendonce;
 
 -- One row: the identity that goes into every idempotency key. A restored copy keeps it, another store has another.
@@ -179,8 +180,8 @@ CREATE TABLE sendonce.deliveries (
   evidence          boolean NOT NULL DEFAULT false, -- an acceptance came in late
   resend_ordered    boolean NOT NULL DEFAULT false, -- a person took the risk of a repeat, for one attempt
   namespace         text NOT NULL,
-  channel           text NOT NULL,
-  address           text NOT NULL,               -- normalised: who this is, not how it is written
+  channel           text COLLATE "C" NOT NULL,
+  address           text COLLATE "C" NOT NULL,   -- normalised: who this is, not how it is written
   state             text NOT NULL DEFAULT 'pending',
   reason            text,
   code              text,
@@ -255,8 +256,8 @@ CREATE INDEX workers_of_campaign ON sendonce.workers (campaign_id);
 -- Hard: a bounce, a complaint, a block. Holds for every category, transactional too.
 CREATE TABLE sendonce.suppressions (
   namespace  text NOT NULL,
-  channel    text NOT NULL,
-  address    text NOT NULL,
+  channel    text COLLATE "C" NOT NULL,
+  address    text COLLATE "C" NOT NULL,
   reason     text NOT NULL CHECK (reason IN ('bounced', 'complained', 'blocked')),
   source     text,
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -266,8 +267,8 @@ CREATE TABLE sendonce.suppressions (
 -- A person's wish, for a category or for one topic of it ('' is the whole category).
 CREATE TABLE sendonce.opt_outs (
   namespace  text NOT NULL,
-  channel    text NOT NULL,
-  address    text NOT NULL,
+  channel    text COLLATE "C" NOT NULL,
+  address    text COLLATE "C" NOT NULL,
   category   text NOT NULL,
   topic      text NOT NULL DEFAULT '',
   source     text,

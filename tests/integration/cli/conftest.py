@@ -166,7 +166,7 @@ def sow(conn: Connection) -> Sow:
         assert batch is not None
         assert batch.kind == "import"
         plan = await imports.prepare(conn, sown.id)
-        await imports.commit_chunk(conn, batch, sown.holder, plan, imports.Chunk(people, rejected, {}), 60.0)
+        await imports.commit_chunk(conn, batch, sown.holder, plan.chunk(people, rejected, {}), 60.0)
         await imports.finish(conn, batch, sown.holder)
         return sown
 

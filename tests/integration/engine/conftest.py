@@ -114,8 +114,8 @@ class Campaign:
         plan = await imports.prepare(conn, self.id)
         for start in range(0, len(people), chunk):
             part = people[start : start + chunk]
-            block = imports.Chunk(part, (), {"line": part[-1].line})
-            await imports.commit_chunk(conn, batch, self.holder(), plan, block, 60)
+            block = plan.chunk(part, (), {"line": part[-1].line})
+            await imports.commit_chunk(conn, batch, self.holder(), block, 60)
         await imports.finish(conn, batch, self.holder())
         await conn.close()
 

@@ -18,8 +18,8 @@ async def _failed(world: World) -> Campaign:
     campaign = await world.campaign(None)
     batch = await campaign.claim()
     plan = await imports.prepare(world.conn, campaign.id)
-    chunk = imports.Chunk([world.person(1), world.person(2)], (), {"line": 2})
-    await imports.commit_chunk(world.conn, batch, campaign.holder(), plan, chunk, 60)
+    chunk = plan.chunk([world.person(1), world.person(2)], (), {"line": 2})
+    await imports.commit_chunk(world.conn, batch, campaign.holder(), chunk, 60)
     await imports.finish(world.conn, batch, campaign.holder(), failure="spec.recipients.http: 404")
     await campaign.conduct()
     return campaign
@@ -40,8 +40,8 @@ async def test_a_failed_import_goes_on_at_its_cursor_and_its_people_are_sent_to_
     (batch,) = [one for one in claimed if one.kind == "import"]
     assert batch.cursor == {"line": 2}
     plan = await imports.prepare(world.conn, campaign.id)
-    chunk = imports.Chunk([world.person(3)], (), {"line": 3})
-    await imports.commit_chunk(world.conn, batch, campaign.holder(), plan, chunk, 60)
+    chunk = plan.chunk([world.person(3)], (), {"line": 3})
+    await imports.commit_chunk(world.conn, batch, campaign.holder(), chunk, 60)
     await imports.finish(world.conn, batch, campaign.holder())
     assert await campaign.states() == {"pending": 3}
 

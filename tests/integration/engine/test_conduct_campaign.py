@@ -31,8 +31,8 @@ async def test_nobody_is_handed_off_before_the_count_is_known_to_be_right(world:
     })  # fmt: skip
     batch = await campaign.claim()
     plan = await imports.prepare(world.conn, campaign.id)
-    chunk = imports.Chunk([world.person(line) for line in (1, 2, 3)], (), {"line": 3})
-    await imports.commit_chunk(world.conn, batch, campaign.holder(), plan, chunk, 60)
+    chunk = plan.chunk([world.person(line) for line in (1, 2, 3)], (), {"line": 3})
+    await imports.commit_chunk(world.conn, batch, campaign.holder(), chunk, 60)
     assert await campaign.conduct() == []
     assert await campaign.try_claim() is None
     await imports.finish(world.conn, batch, campaign.holder())
@@ -143,8 +143,8 @@ async def test_a_cancel_waits_for_the_import_so_that_the_totals_are_true(world: 
     plan = await imports.prepare(world.conn, campaign.id)
     await actions.cancel(world.conn, campaign.id)
     assert await campaign.conduct() == []
-    chunk = imports.Chunk([world.person(1)], (), {"line": 1})
-    await imports.commit_chunk(world.conn, batch, campaign.holder(), plan, chunk, 60)
+    chunk = plan.chunk([world.person(1)], (), {"line": 1})
+    await imports.commit_chunk(world.conn, batch, campaign.holder(), chunk, 60)
     await imports.finish(world.conn, batch, campaign.holder())
     await campaign.conduct()
     record = await campaign.record()

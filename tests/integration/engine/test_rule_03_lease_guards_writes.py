@@ -102,10 +102,10 @@ async def test_an_import_that_was_taken_over_writes_nothing(world: World) -> Non
     plan = await imports.prepare(world.conn, campaign.id)
     await campaign.lapse()
     other = await campaign.claim("worker-2")
-    chunk = imports.Chunk([world.person(1)], (), {"line": 1})
+    chunk = plan.chunk([world.person(1)], (), {"line": 1})
     holder = campaign.holder("worker-1")
     with pytest.raises(LeaseLostError):
-        await imports.commit_chunk(world.conn, lost, holder, plan, chunk, 60)
+        await imports.commit_chunk(world.conn, lost, holder, chunk, 60)
     with pytest.raises(LeaseLostError):
         await imports.finish(world.conn, lost, holder)
     with pytest.raises(LeaseLostError):
@@ -116,7 +116,7 @@ async def test_an_import_that_was_taken_over_writes_nothing(world: World) -> Non
         await imports.postpone(world.conn, lost, holder, 1.0, "later")
     assert await campaign.rows() == []
     assert (await campaign.record())["import_state"] == "pending"
-    await imports.commit_chunk(world.conn, other, campaign.holder("worker-2"), plan, chunk, 60)
+    await imports.commit_chunk(world.conn, other, campaign.holder("worker-2"), chunk, 60)
     assert await campaign.states() == {"pending": 1}
 
 

@@ -147,8 +147,8 @@ async def test_a_block_that_was_imported_shows_that_the_import_does_not_kill_its
     await _die(campaign, MAX_CRASHES - 1)
     batch = await campaign.claim()
     plan = await imports.prepare(world.conn, campaign.id)
-    chunk = imports.Chunk([world.person(1)], (), {"line": 1})
-    await imports.commit_chunk(world.conn, batch, campaign.holder(), plan, chunk, 60)
+    chunk = plan.chunk([world.person(1)], (), {"line": 1})
+    await imports.commit_chunk(world.conn, batch, campaign.holder(), chunk, 60)
     await campaign.lapse()
     await _die(campaign, MAX_CRASHES - 1)
     assert (await campaign.record())["import_state"] == "running"

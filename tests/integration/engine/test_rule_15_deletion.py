@@ -90,9 +90,9 @@ async def test_deleting_before_the_import_ends_it_and_a_worker_that_comes_late_i
     assert await _delete(campaign) is None
     record = await campaign.record()
     assert (record["ended"], record["import_state"]) == ("failed", "failed")
-    chunk = imports.Chunk([world.person(1)], (), {"line": 1})
+    chunk = plan.chunk([world.person(1)], (), {"line": 1})
     with pytest.raises(LeaseLostError):
-        await imports.commit_chunk(world.conn, batch, campaign.holder(), plan, chunk, 60)
+        await imports.commit_chunk(world.conn, batch, campaign.holder(), chunk, 60)
 
 
 async def test_deleting_what_has_ended_changes_nothing(world: World) -> None:
@@ -110,8 +110,8 @@ async def test_who_is_imported_after_a_cancel_arrives_as_cancelled(world: World)
     plan = await imports.prepare(world.conn, campaign.id)
 
     async def commit(line: int) -> None:
-        chunk = imports.Chunk([world.person(line)], (), {"line": line})
-        await imports.commit_chunk(world.conn, batch, campaign.holder(), plan, chunk, 60)
+        chunk = plan.chunk([world.person(line)], (), {"line": line})
+        await imports.commit_chunk(world.conn, batch, campaign.holder(), chunk, 60)
 
     await commit(1)
     assert await actions.cancel(world.conn, campaign.id) == 1
@@ -126,10 +126,10 @@ async def test_a_cancel_that_meets_a_chunk_leaves_nobody_pending(world: World) -
     batch = await campaign.claim()
     person = await world.connect()
     plan = await imports.prepare(world.conn, campaign.id)
-    chunk = imports.Chunk([world.person(line) for line in (1, 2)], (), {"line": 2})
+    chunk = plan.chunk([world.person(line) for line in (1, 2)], (), {"line": 2})
     async with asyncio.TaskGroup() as tasks:
         async with world.conn.transaction():
-            await imports.commit_chunk(world.conn, batch, campaign.holder(), plan, chunk, 60)
+            await imports.commit_chunk(world.conn, batch, campaign.holder(), chunk, 60)
             cancelling = tasks.create_task(actions.cancel(person, campaign.id))
             await world.blocked()
         assert await cancelling == 2

@@ -13,7 +13,6 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Protocol
 
 from sendonce_store.recipients import Position
@@ -151,5 +150,5 @@ def _take_inline(number: int, item: InlineRecipient, normaliser: Normaliser, out
         return
     one = Outcome()
     normaliser.mapping(number, columns, one)
-    outcome.recipients += [replace(recipient, variables=variables) for recipient in one.recipients]
+    outcome.recipients += [recipient._replace(variables=variables) for recipient in one.recipients]
     outcome.rejected += one.rejected

@@ -16,7 +16,7 @@ from .faults import FieldError
 # RFC 5321 §4.5.3.1.3 with errata 1690: nothing longer can be valid, and the library takes long to say so
 MAX_LENGTH = 254
 _REMEMBERED_DOMAINS = 20_000
-_ATEXT = r"[a-z0-9_!#$%&'*+\-/=?^`{|}~]+"
+_ATEXT = r"[A-Za-z0-9_!#$%&'*+\-/=?^`{|}~]+"
 _DOT_ATOM = re.compile(rf"{_ATEXT}(?:\.{_ATEXT})*").fullmatch
 # RFC 2142 mailboxes, whose case the library changes
 _ROLE_NAMES = frozenset(
@@ -35,11 +35,11 @@ def normalise_email(value: str) -> Address:
     """
     local, _, domain = value.partition("@")
     known = _domains.get(domain)
-    lowered = local.lower()
-    if known is not None and len(value) <= MAX_LENGTH and local.isascii() and _DOT_ATOM(lowered):
-        if lowered in _ROLE_NAMES:
-            local = lowered
-        return Address(f"{local}@{known}", f"{lowered}@{known}")
+    if known is not None and len(value) <= MAX_LENGTH and _DOT_ATOM(local):
+        lowered = local.lower()
+        accepted = lowered if lowered in _ROLE_NAMES else local
+        original = value if accepted == local and known == domain else f"{accepted}@{known}"
+        return Address(original, original if accepted == lowered else f"{lowered}@{known}")
     return _by_library(value)
 
 

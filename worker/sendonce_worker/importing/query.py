@@ -16,11 +16,11 @@ from .addresses import channel_names
 from .columns import Columns
 from .errors import SourceUnreadableError
 from .preamble import check_columns
-from .records import BLOCK_ROWS
 
 QUERY_FIELD = "spec.recipients.postgres.query"
 DSN_FIELD = "spec.recipients.postgres.dsnSecretKeyRef"
 _CONNECT_SECONDS = 10
+_ROWS_AT_ONCE = 5000
 # PostgreSQL appendix A: connection, rollback, resources, operator intervention, system
 _TEMPORARY_CLASSES = frozenset({"08", "40", "53", "57", "58"})
 # libpq's words for a failed connection name host, user and database: only their kind is told
@@ -52,7 +52,7 @@ async def read_query(dsn: str, query: str, channels: Collection[str]) -> AsyncGe
             async with connection.cursor(name="sendonce_recipients") as cursor:
                 await cursor.execute(query.encode())
                 columns = _described(cursor, channels)
-                while rows := await cursor.fetchmany(BLOCK_ROWS):
+                while rows := await cursor.fetchmany(_ROWS_AT_ONCE):
                     yield [_mapping(columns, row) for row in rows]
     except psycopg.Error as error:
         raise _failed(error) from None

@@ -11,7 +11,9 @@ from typing import Protocol
 from .lines import LINE_LIMIT
 from .rows import Outcome
 
-BLOCK_ROWS = 5000
+# so few that reading them does not hold the loop up (it feeds the server, too), and that they come and go unseen by
+# Python's collector of cycles, which looks at every 700 new objects
+BLOCK_ROWS = 125
 TOO_LONG = f"is longer than {LINE_LIMIT // 1024} KiB"
 
 

@@ -7,28 +7,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sendonce_store import imports
 from sendonce_store.campaigns import StoredCampaign
 from sendonce_store.connection import Connection
-from sendonce_store.imports import Chunk, Plan
+from sendonce_store.import_rows import Chunk, Plan
 from sendonce_store.queue import renew
-from sendonce_store.recipients import Position
+from sendonce_store.recipients import Position, Recipient, Rejected
 from sendonce_store.rows import Batch, Holder
 
 from .blocks import normalise_rows, open_import
 from .errors import ImportSourceError
 from .mounted import Files
 from .query import DSN_FIELD, read_query
+from .records import BLOCK_ROWS
 
 logger = logging.getLogger(__name__)
 RETRY_SECONDS = 15.0
 # after so many tries a source that can't be read for the moment is one that can't be read
 MOST_TRIES = 20
+# a chunk is committed when it holds so many records, or so many bytes of recipients
+CHUNK_RECORDS = 5000
+CHUNK_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +52,22 @@ class ImportJob:
         return [message.channel.value for message in self.campaign.spec.messages]
 
 
+@dataclass(frozen=True, slots=True)
+class SourceBlock:
+    """Records of a source, and the cursor behind them."""
+
+    recipients: Sequence[Recipient]
+    rejected: Sequence[Rejected]
+    cursor: Mapping[str, Any]
+
+
 async def run_import(conn: Connection, renewals: Connection, job: ImportJob, stop: asyncio.Event) -> None:
     """Import what is left of the source, until `stop`; then the batch is given back at its cursor.
 
     `renewals` is a second connection, for the lease: the first one may be busy with a block. Raises LeaseLostError;
     psycopg.Error leaves the rest to the next holder.
     """
-    tasks = [asyncio.create_task(_import(conn, job)), asyncio.create_task(_renew(renewals, job))]
+    tasks = [asyncio.create_task(_import(conn, renewals, job)), asyncio.create_task(_renew(renewals, job))]
     stopped = asyncio.create_task(stop.wait())
     try:
         done, _ = await asyncio.wait({*tasks, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -74,11 +87,11 @@ async def _renew(conn: Connection, job: ImportJob) -> None:
         await asyncio.sleep(job.heartbeat)
 
 
-async def _import(conn: Connection, job: ImportJob) -> None:
+async def _import(conn: Connection, reading: Connection, job: ImportJob) -> None:
     plan = await imports.prepare(conn, job.campaign.id)
     try:
-        async with aclosing(_chunks(conn, job)) as chunks:
-            await _commit_all(conn, job, plan, chunks)
+        async with aclosing(_blocks(conn, reading, job)) as blocks:
+            await _commit_all(conn, job, join(plan, blocks))
     except ImportSourceError as error:
         logger.warning("import: %s", error)
         if error.temporary and job.batch.claims < MOST_TRIES:
@@ -89,47 +102,57 @@ async def _import(conn: Connection, job: ImportJob) -> None:
         await imports.finish(conn, job.batch, job.holder)
 
 
-async def _commit_all(conn: Connection, job: ImportJob, plan: Plan, chunks: AsyncIterator[Chunk]) -> None:
+async def _commit_all(conn: Connection, job: ImportJob, chunks: AsyncIterator[Chunk]) -> None:
     """Commit each chunk while the next one is being read."""
     committing: asyncio.Task[None] | None = None
     try:
         async for chunk in chunks:
             if committing is not None:
                 await committing
-            sent = asyncio.Event()
-            commit = imports.commit_chunk(conn, job.batch, job.holder, plan, chunk, job.lease, sent.set)
+            commit = imports.commit_chunk(conn, job.batch, job.holder, chunk, job.lease)
             committing = asyncio.create_task(commit)
-            committing.add_done_callback(lambda _, sent=sent: sent.set())  # type: ignore[misc]
-            await sent.wait()  # parsing holds this process up: it begins when the server has got its work
     finally:
         if committing is not None:
             await committing
 
 
-def _chunks(conn: Connection, job: ImportJob) -> AsyncGenerator[Chunk, None]:
+async def join(plan: Plan, blocks: AsyncIterator[SourceBlock]) -> AsyncGenerator[Chunk, None]:
+    """The chunks that blocks add up to. Between two blocks the loop goes round: the server must not wait for us."""
+    chunk = Chunk(plan)
+    async for block in blocks:
+        chunk.add(block.recipients, block.rejected, block.cursor)
+        if chunk.lines >= CHUNK_RECORDS or chunk.size >= CHUNK_BYTES:
+            yield chunk
+            chunk = Chunk(plan)
+        await asyncio.sleep(0)
+    if chunk.lines:
+        yield chunk
+
+
+def _blocks(conn: Connection, reading: Connection, job: ImportJob) -> AsyncGenerator[SourceBlock, None]:
     if job.campaign.spec.recipients.postgres is not None:
-        return _query_chunks(conn, job)
-    return _file_chunks(job)
+        return _query_blocks(conn, reading, job)
+    return _file_blocks(job)
 
 
-async def _file_chunks(job: ImportJob) -> AsyncGenerator[Chunk, None]:
+async def _file_blocks(job: ImportJob) -> AsyncGenerator[SourceBlock, None]:
     cursor = job.batch.cursor
     position = Position(**cursor) if cursor else None
     blocks = open_import(job.campaign.spec.recipients, job.channels, job.files, position)
     async with aclosing(blocks):
         async for block in blocks:
-            yield Chunk(block.recipients, block.rejected, asdict(block.position))
+            yield SourceBlock(block.recipients, block.rejected, block.position._asdict())
 
 
-async def _query_chunks(conn: Connection, job: ImportJob) -> AsyncGenerator[Chunk, None]:
+async def _query_blocks(conn: Connection, reading: Connection, job: ImportJob) -> AsyncGenerator[SourceBlock, None]:
     cursor: Mapping[str, Any] = job.batch.cursor or {}
     if not cursor.get("spooled"):
         await _spool(conn, job)
     after = int(cursor.get("line", 0))
-    while rows := await imports.read_spool(conn, job.campaign.id, after):
+    while rows := await imports.read_spool(reading, job.campaign.id, after, BLOCK_ROWS):
         outcome = normalise_rows((row["record"] for row in rows), after + 1, job.channels)
         after = rows[-1]["line"]
-        yield Chunk(outcome.recipients, outcome.rejected, {"spooled": True, "line": after})
+        yield SourceBlock(outcome.recipients, outcome.rejected, {"spooled": True, "line": after})
 
 
 async def _spool(conn: Connection, job: ImportJob) -> None:

@@ -1,8 +1,8 @@
 """The bytes of a file in, blocks of recipients out; no I/O.
 
 `StreamImport` is fed uncompressed bytes from the beginning of the source, also when the import resumes: it then hashes
-what an earlier run consumed, compares, and reads on behind it. It gathers bytes first, so that a block is worth a
-commit however small the pieces are that a network delivers.
+what an earlier run consumed, compares, and reads on behind it. It gathers bytes first, so that a block is worth the
+work however small the pieces are that a network delivers.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -26,7 +26,7 @@ _GATHER = 2 * LINE_LIMIT
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Up to 5,000 records and the position behind them. `lines` counts the records, good and refused."""
+    """Up to `BLOCK_ROWS` records and the position behind them. `lines` counts the records, good and refused."""
 
     recipients: list[Recipient]
     rejected: list[Rejected]
