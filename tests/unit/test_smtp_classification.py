@@ -139,4 +139,4 @@ def test_replies_are_put_together_from_any_pieces() -> None:
 @pytest.mark.parametrize("wire", [b"hello\r\n", b"25 x\r\n", b"2500 x\r\n", b"\r\n", b"x" * 5000, b"250-a\r\n" * 200])
 def test_what_is_no_reply_is_garbage(wire: bytes) -> None:
     with pytest.raises(GarbageReplyError):
-        ReplyReader().feed(wire)
+        list(ReplyReader().feed(wire))

@@ -270,6 +270,39 @@ class SmtpFarEnd(FarEnd):
         return usual.get(verb, b"250 2.0.0 Ok\r\n")
 
 
+@dataclass
+class Puppet(FarEnd):
+    """An SMTP server that greets, and answers EHLO; all else is said by the test."""
+
+    said: list[bytes] = field(default_factory=list)
+    """What came over each connection since the test last spoke there."""
+    extensions: bytes = b"250-far.example.com\r\n250 PIPELINING\r\n"
+    _by_number: list[asyncio.StreamWriter] = field(default_factory=list)
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = len(self.said)
+        self.said.append(b"")
+        self._by_number.append(writer)
+        writer.write(b"220 far.example.com\r\n")
+        await reader.readline()
+        writer.write(self.extensions)
+        while data := await reader.read(65536):
+            self.said[number] += data
+            self.note(data)
+
+    def say(self, number: int, words: bytes) -> None:
+        self.said[number] = b""
+        self._by_number[number].write(words)
+
+    def cut(self, number: int) -> None:
+        self._by_number[number].transport.abort()
+
+    async def heard(self, number: int, end: bytes) -> bytes:
+        """Wait until what came ends so, and return it."""
+        await self.until(lambda: len(self.said) > number and self.said[number].endswith(end))
+        return self.said[number]
+
+
 @pytest.fixture
 async def http_far_end() -> AsyncIterator[HttpFarEnd]:
     far_end = HttpFarEnd()
@@ -281,6 +314,14 @@ async def http_far_end() -> AsyncIterator[HttpFarEnd]:
 @pytest.fixture
 async def smtp_far_end() -> AsyncIterator[SmtpFarEnd]:
     far_end = SmtpFarEnd()
+    await far_end.listen()
+    yield far_end
+    await far_end.stop()
+
+
+@pytest.fixture
+async def puppet() -> AsyncIterator[Puppet]:
+    far_end = Puppet()
     await far_end.listen()
     yield far_end
     await far_end.stop()

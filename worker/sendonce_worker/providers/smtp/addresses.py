@@ -15,6 +15,7 @@ from functools import lru_cache
 import idna
 
 from sendonce_worker.providers.errors import PermanentSendError
+from sendonce_worker.providers.smtp.fields import checked_value
 
 _ADDRESS = re.compile(
     r"""([^\s<>()\[\]\\,;:"@\x00-\x1f\x7f-\x9f]{1,64})@([^\s<>()\[\]\\,;:"@\x00-\x1f\x7f-\x9f]{1,255})"""
@@ -62,6 +63,7 @@ def address_field(name: str, value: str) -> AddressField:
 
     The standard library does the encoding; the result is remembered, since a campaign has few senders.
     """
+    checked_value(name, value)
     try:
         addresses = SMTP.header_factory(name, value).addresses
     except (ValueError, IndexError, AttributeError) as error:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.errors import PermanentSendError
 from sendonce_worker.providers.smtp.addresses import Address, address_field, envelope_address
-from sendonce_worker.providers.smtp.fields import checked_value, field_line
+from sendonce_worker.providers.smtp.fields import field_line
 
 _LONGEST_LINE = 998
 _PLAIN = bytes([*range(0x20, 0x7F), *b"\t\r\n"])
@@ -49,11 +49,11 @@ def build_mail(message: Message) -> Mail:
         raise PermanentSendError("no_sender", "the message has no `from`")
     if not _KEY.fullmatch(message.key):
         raise PermanentSendError("bad_key", "the key must be letters, digits and hyphens")
-    sender = address_field("From", checked_value("From", content.sender))
+    sender = address_field("From", content.sender)
     to = envelope_address(message.to)
     lines = [sender.line, f"To: {to.text}\r\n".encode()]
     if content.reply_to:
-        lines.append(address_field("Reply-To", checked_value("Reply-To", content.reply_to)).line)
+        lines.append(address_field("Reply-To", content.reply_to).line)
     lines.append(field_line("Subject", content.subject or ""))
     lines.append(_identity(message, sender.first.domain))
     lines += [_own_checked(name, value) for name, value in content.headers]
@@ -109,7 +109,9 @@ def _transfer_encoded(text: str) -> tuple[bytes, bytes]:
         data = text.replace("\n", "\r\n").encode()
     except UnicodeEncodeError as error:
         raise PermanentSendError("not_encodable", f"the body holds half of a character: {error.reason}") from error
-    if not data.translate(None, _PLAIN) and max(map(len, text.split("\n"))) <= _LONGEST_LINE:
+    if not data.translate(None, _PLAIN) and (
+        len(data) <= _LONGEST_LINE or max(map(len, text.split("\n"))) <= _LONGEST_LINE
+    ):
         return b"7bit", data
     if len(data) < len(text) * 7 / 6:
         return b"quoted-printable", b2a_qp(data, istext=True)

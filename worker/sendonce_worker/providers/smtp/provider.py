@@ -30,16 +30,27 @@ from sendonce_worker.providers.errors import (
 )
 from sendonce_worker.providers.pool import Pool, PoolClosedError
 from sendonce_worker.providers.secrets_text import Blotter, as_text
-from sendonce_worker.providers.smtp.connection import IDLE_SECONDS, SmtpConnection, SmtpLostError
+from sendonce_worker.providers.smtp.classification import Stage
+from sendonce_worker.providers.smtp.connection import (
+    IDLE_SECONDS,
+    MAX_MAILS,
+    QUICK_SECONDS,
+    SmtpConnection,
+    SmtpLostError,
+)
 from sendonce_worker.providers.smtp.mime import Mail, build_mail
 from sendonce_worker.providers.smtp.replies import Reply
 from sendonce_worker.providers.smtp.session import Login, Server, Tls, open_session
-from sendonce_worker.providers.smtp.transaction import transact
+from sendonce_worker.providers.smtp.transaction import HandOff, transact
 
 _LOG = logging.getLogger(__name__)
 _ONE_WORD = re.compile(r"[!-~]{1,255}")
 DOT_PATIENCE = 600.0
 """Seconds to wait for the answer to the final dot (RFC 5321 §4.5.3.2.6)."""
+LINE_PATIENCE = 0.5
+"""Seconds that a mail stands in line for a connection with others on it, before it asks for one of its own."""
+LINE_PAUSE = 60.0
+"""Seconds for which nobody stands in line after that went wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,8 @@ class SmtpSettings:
     timeout: float = 30.0
     patience: float = DOT_PATIENCE
     max_in_flight: int = 64
+    quick: float = QUICK_SECONDS
+    line_patience: float = LINE_PATIENCE
 
 
 class SmtpProvider:
@@ -69,6 +82,8 @@ class SmtpProvider:
         self._blotter = Blotter(texts)
         self._server = _server(settings, texts)
         self._deadlines = Deadlines()
+        self._shared: list[SmtpConnection] = []  # those in use, the last that got room on top
+        self._no_line_before = 0.0
         self._pool: Pool[SmtpConnection] = Pool(self._open, settings.max_in_flight, IDLE_SECONDS)
 
     async def send(self, message: Message, clearance: Clearance) -> Accepted:
@@ -101,30 +116,73 @@ class SmtpProvider:
     async def _hand_over(self, mail: Mail, clearance: Clearance) -> Reply:
         loop = asyncio.get_running_loop()
         due = loop.time() + self._settings.timeout
+        may_join = True
         while True:
-            connection = self._pool.take(loop.time()) or await self._connect(due)
+            now = loop.time()
+            connection = self._joinable(now) if may_join else None
+            joined = connection is not None
+            if connection is None:
+                connection = self._pool.take(now) or await self._connect(due)
             reused = connection.mails > 0
+            one = HandOff(connection, mail, clearance, self._deadlines, due, self._settings.patience)
             try:
-                return await self._use(connection, due, mail, clearance)
-            except (SmtpLostError, TemporarySendError) as error:
+                return await self._use(one, min(due, now + self._settings.line_patience) if joined else due)
+            except (SmtpLostError, SendError) as error:
                 # A kept session that the server has closed meanwhile says nothing about this mail. Once the message
                 # was begun, whatever comes is the answer to it: a provider tries once.
-                if not (reused and _is_stale(error)) or connection.message_begun:
+                if one.begun or not (self._disliked(one, error, due) if joined else reused and _is_stale(error)):
                     raise
+                may_join = False
 
-    async def _use(self, connection: SmtpConnection, due: float, mail: Mail, clearance: Clearance) -> Reply:
+    async def _use(self, one: HandOff, first_due: float) -> Reply:
+        connection = one.connection
+        connection.users += 1
+        if not connection.listed:
+            connection.listed = True
+            self._shared.append(connection)
+        self._deadlines.start(one, first_due)
         try:
-            self._deadlines.start(connection, due)
-            return await transact(connection, mail, clearance, self._be_patient)
+            return await transact(one)
         except asyncio.CancelledError:
-            connection.drop()
+            one.leave(SmtpLostError("connection_lost", "the hand-off was cancelled"))
             raise
         finally:
-            self._deadlines.stop(connection)
-            self._pool.give_back(connection, asyncio.get_running_loop().time())
+            self._deadlines.stop(one)
+            self._end_use(connection)
 
-    def _be_patient(self, connection: SmtpConnection) -> None:
-        self._deadlines.start(connection, asyncio.get_running_loop().time() + self._settings.patience)
+    def _joinable(self, now: float) -> SmtpConnection | None:
+        """A busy connection in whose line the next mail will be written at once with the one before it."""
+        if now < self._no_line_before:
+            return None
+        while self._shared:
+            if self._shared[-1].users and self._shared[-1].has_room(now, self._settings.quick):
+                return self._shared[-1]
+            self._shared.pop().listed = False
+        return None
+
+    def _disliked(self, one: HandOff, error: SmtpLostError | SendError, due: float) -> bool:
+        """Say whether standing in line was the trouble, so that the mail deserves a connection of its own.
+
+        Not all servers that offer PIPELINING bear it. Whatever is not about this recipient is put down to that, and
+        nobody stands in line for a while.
+        """
+        now = asyncio.get_running_loop().time()
+        out_of_step = one.refused_at in (Stage.MAIL, Stage.DATA)
+        trouble = isinstance(error, SmtpLostError) or out_of_step or _is_stale(error)
+        if trouble:
+            self._no_line_before = now + LINE_PAUSE
+        return trouble and now < due
+
+    def _end_use(self, connection: SmtpConnection) -> None:
+        connection.users -= 1
+        if connection.users:
+            if not connection.listed:
+                connection.listed = True
+                self._shared.append(connection)
+            return
+        if connection.mails >= MAX_MAILS:
+            connection.quit()
+        self._pool.give_back(connection, asyncio.get_running_loop().time())
 
     async def _connect(self, due: float) -> SmtpConnection:
         try:
@@ -142,7 +200,7 @@ class SmtpProvider:
         return send_error(error.kind, error.code, self._blotter.blot(error.message), error.retry_after)
 
 
-def _is_stale(error: SmtpLostError | TemporarySendError) -> bool:
+def _is_stale(error: SmtpLostError | SendError) -> bool:
     """Say whether the session, not the mail, was the trouble. A lost dialogue here is one before the final dot."""
     if isinstance(error, SmtpLostError):
         return error.code == "connection_lost"

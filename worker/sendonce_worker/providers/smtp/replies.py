@@ -6,12 +6,16 @@ In: what the socket gave. Out: whole replies, the lines of a multi-line one join
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 MAX_LINE = 4096
 """Bytes of one line; RFC 5321 §4.5.3.1.5 asks for 512, some servers write more."""
 MAX_LINES = 128
 """Lines of one reply."""
+_WHOLE_REPLIES = re.compile(rb"(?:[0-9]{3} [^\r\n]*\r\n)+")
+"""What nearly every read gives: replies of one line each, none cut."""
 
 
 class GarbageReplyError(Exception):
@@ -44,17 +48,20 @@ class ReplyReader:
         self.rest = b""
         self._lines: list[bytes] = []
 
-    def feed(self, data: bytes) -> list[Reply]:
-        """Return the replies that are now complete. Raises ``GarbageReplyError``."""
-        *lines, self.rest = (self.rest + data).split(b"\n")
+    def feed(self, data: bytes) -> Iterable[Reply]:
+        """Give the replies that are now complete. Raises ``GarbageReplyError``, once those before it are read."""
+        if not self.rest and not self._lines and len(data) < MAX_LINE and _WHOLE_REPLIES.fullmatch(data):
+            return [Reply(int(line[:3]), [line[4:]]) for line in data[:-2].split(b"\r\n")]
+        return self._read(data)
+
+    def _read(self, data: bytes) -> Iterator[Reply]:
+        *lines, self.rest = (self.rest + data if self.rest else data).split(b"\n")
+        for line in lines:
+            reply = self._line(line.removesuffix(b"\r"))
+            if reply is not None:
+                yield reply
         if len(self.rest) > MAX_LINE:
             raise GarbageReplyError(f"a reply line above {MAX_LINE} bytes")
-        replies = []
-        for line in lines:
-            reply = self._line(line.rstrip(b"\r"))
-            if reply is not None:
-                replies.append(reply)
-        return replies
 
     def _line(self, line: bytes) -> Reply | None:
         digits, separator = line[:3], line[3:4]
