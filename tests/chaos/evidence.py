@@ -29,7 +29,9 @@ _CHANNELS = {path: channel for channel, path in PATHS.items()}
 TABLES: dict[str, LiteralString] = {
     "campaign": "SELECT *, extract(epoch FROM rollout_since)::float8 AS stage_at, "
     "extract(epoch FROM deadline)::float8 AS late_at FROM sendonce.campaigns",
-    "batches": "SELECT * FROM sendonce.batches ORDER BY id",
+    # not claimable_at: a batch that never became due has `infinity` there, which is no moment to Python
+    "batches": "SELECT id, kind, stage, state, lease_token, pending, sending, sent, failed, uncertain, suppressed, "
+    "expired, cancelled FROM sendonce.batches ORDER BY id",
     "deliveries": "SELECT *, key::text AS key_text FROM sendonce.deliveries ORDER BY channel, address",
     "recipients": "SELECT no, addresses FROM sendonce.recipients ORDER BY no",
     "rejects": "SELECT * FROM sendonce.import_rejects ORDER BY line",

@@ -157,7 +157,7 @@ def _mark_traps(stage: Stage) -> None:
 
 
 _STANDING: tuple[LiteralString, ...] = (
-    """SELECT id, kind, channel, stage, state, claimable_at, worker, crashes, claims, pending, sending
+    """SELECT id, kind, channel, stage, state, claimable_at::text, worker, crashes, claims, pending, sending
          FROM sendonce.batches WHERE state <> 'done'""",
     """SELECT application_name, state, wait_event, left(query, 100) AS query, xact_start
          FROM pg_stat_activity WHERE datname = current_database()""",
