@@ -15,7 +15,8 @@ TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench docs clean
+.PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench crds docs clean \
+  cluster cluster-down cluster-programs kind
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -23,7 +24,7 @@ help: ## List the targets
 demo: $(READY) ## Send one campaign to 2,000 people, once, through kills, and prove it
 	$(BIN)/python -m sendonce_cli.demo
 
-test: $(READY) ## Run all tests (PYTEST_FLAGS="-k pace" for some, JOBS=1 for one at a time)
+test: cluster-programs ## Run all tests (PYTEST_FLAGS="-k pace" for some, JOBS=1 for one at a time)
 	$(TESTS) $(PYTEST_FLAGS)
 
 test-fast: $(READY) ## Run the unit tests: no database, no network
@@ -33,12 +34,13 @@ test-postgres: $(READY) ## Run the integration tests on another PostgreSQL (PG=1
 	SENDONCE_TEST_PG_BIN="$$($(BIN)/python tools/fetch_postgres.py $(PG))" && export SENDONCE_TEST_PG_BIN && \
 	  $(TESTS) tests/integration $(PYTEST_FLAGS)
 
-check: $(READY) ## Lint, check formatting, types, imports, sizes and the lock files
+check: $(READY) ## Lint, check formatting, types, imports, sizes, the CRDs and the lock files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/sizes.py
+	$(BIN)/python -m sendonce_store.spec.crd --check crds/
 	$(BIN)/python tools/lock.py --check
 
 format: $(READY) ## Format, and fix what ruff can fix
@@ -54,9 +56,25 @@ chaos: $(READY) ## Send through random faults and judge by the far end's ledger 
 mutations: $(READY) ## Take each rule out of the code, and see that its tests notice
 	$(BIN)/python tests/mutations/run.py --jobs $(JOBS)
 
-docs: $(READY) ## Write the generated pages anew: docs/cli.md, docs/providers.md
+cluster: $(READY) ## Bring up a genuine Kubernetes on this machine: one node (docs/cluster.md)
+	$(BIN)/python -m tools.cluster up
+
+cluster-down: $(READY) ## Take it down; nothing of it is left
+	$(BIN)/python -m tools.cluster down
+
+cluster-programs: $(READY) ## Build the programs of Kubernetes that the tests can use here, once
+	$(BIN)/python -m tools.cluster build --for-tests
+
+kind: $(READY) ## The same with kind, where Docker is there
+	$(BIN)/python -m tools.cluster kind
+
+crds: $(READY) ## Write crds/ anew from the models of the spec
+	$(BIN)/python -m sendonce_store.spec.crd crds/
+
+docs: $(READY) ## Write the generated pages anew: docs/cli.md, docs/providers.md, docs/resources.md
 	$(BIN)/python -m sendonce_cli.reference > docs/cli.md
 	$(BIN)/python -m sendonce_worker.providers.doc docs/providers.md
+	$(BIN)/python -m sendonce_store.spec.crd.reference > docs/resources.md
 
 bench: $(READY) ## Measure side by side with peers; writes build/bench.json
 	$(BIN)/python tests/bench/run.py

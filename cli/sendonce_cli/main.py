@@ -28,6 +28,7 @@ COMMANDS = {
     "cancel": "sendonce_cli.commands.levers:cancel_command",
     "suppress": "sendonce_cli.commands.suppress:suppress_group",
     "simulate": "sendonce_cli.simulate.command:simulate_command",
+    "tenant": "sendonce_cli.commands.tenant:tenant_group",
     "migrate": "sendonce_cli.commands.upkeep:migrate_command",
     "purge": "sendonce_cli.commands.upkeep:purge_command",
     "completion": "sendonce_cli.commands.upkeep:completion_command",

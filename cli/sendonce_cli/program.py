@@ -24,10 +24,18 @@ from sendonce_store.connection import StoreUnavailableError
 from sendonce_store.migrate import SchemaVersionError
 from sendonce_store.retention import RetentionError
 from sendonce_store.spec import SpecError
+from sendonce_store.tenancy import TenancyError
 
 __all__ = ["Program"]
 
-_BAD_INPUT = (StoreUnavailableError, SchemaVersionError, ProviderNotFoundError, ActionError, RetentionError)
+_BAD_INPUT = (
+    StoreUnavailableError,
+    SchemaVersionError,
+    ProviderNotFoundError,
+    ActionError,
+    RetentionError,
+    TenancyError,
+)
 
 
 class Program(click.Group):

@@ -134,19 +134,20 @@ async def adopt(
     namespace = campaign.metadata.namespace
     providers = [await find_provider(conn, namespace, message) for message in spec.messages]
     digest = content_hash(campaign.model_copy(update={"spec": spec}))
-    columns = _columns(campaign, spec) | {"owner_uid": owner_uid, "content_hash": digest}
+    columns = columns_of(campaign, spec) | {"owner_uid": owner_uid, "content_hash": digest}
     async with conn.transaction():
         cursor = await conn.execute(SQL["insert_campaign"], columns)
         created = await cursor.fetchone()
         if created is not None:
-            await _insert_parts(conn, namespace, created["id"], spec.messages, providers)
+            await insert_parts(conn, namespace, created["id"], spec.messages, providers)
             return Adoption(created["id"], Adopted.CREATED, "created")
     return await _adopt_known(conn, columns)
 
 
-async def _insert_parts(
+async def insert_parts(
     conn: Connection, namespace: str, campaign_id: int, messages: Sequence[Message], providers: Sequence[int]
 ) -> None:
+    """Make a campaign's channels and its import batch."""
     for no, (message, provider) in enumerate(zip(messages, providers, strict=True)):
         await conn.execute(SQL["insert_channel"], _channel_columns(namespace, campaign_id, no, message, provider))
     await conn.execute(SQL["insert_import_batch"], {"campaign": campaign_id, "namespace": namespace})
@@ -166,7 +167,8 @@ def _channel_columns(namespace: str, campaign_id: int, no: int, message: Message
     }
 
 
-def _columns(campaign: NotificationCampaign, spec: CampaignSpec) -> dict[str, Any]:
+def columns_of(campaign: NotificationCampaign, spec: CampaignSpec) -> dict[str, Any]:
+    """A campaign's columns: `spec` with the templates of ConfigMaps read into it."""
     schedule = spec.schedule
     return {
         "namespace": campaign.metadata.namespace,

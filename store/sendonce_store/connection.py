@@ -13,9 +13,11 @@ _decode = json.JSONDecoder().raw_decode
 Connection = psycopg.AsyncConnection[dict[str, Any]]
 
 # A process frozen in the middle of a transaction would keep its row locks, and a batch that is locked is skipped by
-# every other worker: the server ends such a session. The other bounds turn a hang into an error that is handled.
+# every other worker: the server ends such a session. The other bounds turn a hang into an error that is handled. Names
+# are looked up among PostgreSQL's own: what somebody makes in `public` is never taken for one of them.
 SESSION_SETTINGS = (
-    "-c timezone=UTC -c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=10s "
+    "-c search_path=pg_catalog -c timezone=UTC -c lock_timeout=10s -c statement_timeout=60s "
+    "-c idle_in_transaction_session_timeout=10s "
     "-c client_connection_check_interval=5s -c default_transaction_isolation=read\\ committed"
 )
 

@@ -50,11 +50,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A campaign as an import needs it. `targets` in the order of its channels."""
+    """A campaign as an import needs it. `targets` in the order of its channels. `bound`: by row-level security."""
 
     campaign_id: int
     namespace: str
     targets: tuple[Target, ...]
+    bound: bool = False
 
     def chunk(self, recipients: Sequence[Recipient], rejected: Iterable[Rejected], cursor: Mapping[str, Any]) -> Chunk:
         """A chunk of one block."""

@@ -53,7 +53,7 @@ async def prepare(conn: Connection, campaign_id: int) -> Plan:
     cursor = await conn.execute(SQL["plan"], {"campaign": campaign_id})
     rows = await cursor.fetchall()
     targets = tuple(_target(row, store["id"] if store else "") for row in rows if row["channel"] is not None)
-    return Plan(campaign_id, rows[0]["namespace"] if rows else "", targets)
+    return Plan(campaign_id, rows[0]["namespace"] if rows else "", targets, bound=bool(rows and rows[0]["bound"]))
 
 
 def _target(row: Mapping[str, Any], store_id: str) -> Target:
@@ -138,8 +138,9 @@ async def _write(conn: Connection, chunk: Chunk, fate: Fate) -> list[int]:
         parts = cut(deliveries.values())
         ids += (numbers := await _insert_batches(conn, plan, target, len(parts)))
         pieces += (batch_rows(plan, target, fate, *numbered) for numbered in zip(numbers, parts, strict=True))
-    await _copy(conn, "copy_deliveries", pieces)
-    await _copy(conn, "copy_recipients", [b"".join(part) for part in cut(chunk.people.values())])
+    await _copy(conn, "deliveries", pieces, bound=plan.bound)
+    people = [b"".join(part) for part in cut(chunk.people.values())]
+    await _copy(conn, "recipients", people, bound=plan.bound)
     return ids
 
 
@@ -154,11 +155,17 @@ async def _insert_batches(conn: Connection, plan: Plan, target: Target, count: i
     return sorted([row["id"] for row in await cursor.fetchall()])
 
 
-async def _copy(conn: Connection, name: str, pieces: Sequence[bytes]) -> None:
-    if pieces:
-        async with conn.cursor().copy(SQL[name]) as copy:
-            for piece in (COPY_BEGIN, *pieces, COPY_END):
-                await copy.write(piece)
+async def _copy(conn: Connection, table: str, pieces: Sequence[bytes], *, bound: bool) -> None:
+    """Copy rows into a table: straight, or where row-level security holds by way of a table of the session."""
+    if not pieces:
+        return
+    if bound:
+        await conn.execute(SQL[f"stage_{table}"])
+    async with conn.cursor().copy(SQL[f"copy_staged_{table}" if bound else f"copy_{table}"]) as copy:
+        for piece in (COPY_BEGIN, *pieces, COPY_END):
+            await copy.write(piece)
+    if bound:
+        await conn.execute(SQL[f"land_{table}"])
 
 
 def _counted(chunk: Chunk) -> dict[str, int]:
@@ -218,9 +225,8 @@ async def spool(
         await _lock(conn, batch, holder)
         if first_line == 1:
             await conn.execute(SQL["forget_spool"], {"campaign": holder.campaign_id})
-        async with conn.cursor().copy(SQL["copy_spool"]) as copy:
-            for line, row in enumerate(rows, first_line):
-                await copy.write_row((holder.campaign_id, line, holder.namespace, _encode(row)))
+        columns = {"campaign": holder.campaign_id, "namespace": holder.namespace, "first": first_line}
+        await conn.execute(SQL["add_to_spool"], columns | {"records": [_encode(row) for row in rows]})
 
 
 async def save_cursor(conn: Connection, batch: Batch, cursor: Mapping[str, Any], lease: float) -> None:

@@ -145,8 +145,14 @@ async def overviews(conn: Connection, namespace: str, limit: int = 100) -> list[
     return await _overviews(conn, namespace, None, limit)
 
 
+async def overviews_of(conn: Connection, ids: Sequence[int]) -> list[Overview]:
+    """These campaigns, of any namespace, in one query."""
+    asked = {"ids": list(ids), "namespace": None, "campaign": None, "limit": 0, "alive": ALIVE_SECONDS}
+    return [_overview(row) for row in await read_all(conn, "overviews", asked)]
+
+
 async def _overviews(conn: Connection, namespace: str, campaign_id: int | None, limit: int) -> list[Overview]:
-    asked = {"namespace": namespace, "campaign": campaign_id, "limit": limit, "alive": ALIVE_SECONDS}
+    asked = {"ids": None, "namespace": namespace, "campaign": campaign_id, "limit": limit, "alive": ALIVE_SECONDS}
     return [_overview(row) for row in await read_all(conn, "overviews", asked)]
 
 

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import LiteralString
 
 from sendonce_store.connection import Connection, connect
+from sendonce_store.queries import load
 
 # any constant works as long as nothing else in the database takes it
 ADVISORY_LOCK = 0x5E4D04CE
@@ -88,6 +89,8 @@ async def _apply_missing(conn: Connection) -> int:
         missing = [migration for migration in migrations() if migration.version > version]
         for migration in missing:
             await _apply(conn, migration)
+        # the rights of tenants belong to the program, not to one migration
+        await conn.execute(load("tenancy")["grant_rights"])
     return len(missing)
 
 

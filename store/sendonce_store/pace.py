@@ -48,10 +48,8 @@ async def lease_slots(
 ) -> Slots:
     """Reserve up to `wanted` slots of the provider's shared pace."""
     asked = {"provider": provider_id, "priority": priority, "wanted": wanted, "horizon": horizon}
-    async with conn.pipeline():
-        await conn.execute(SQL["ensure_share"], asked)
-        cursor = await conn.execute(SQL["lease_slots"], asked)
-        row = await cursor.fetchone()
+    cursor = await conn.execute(SQL["lease_slots"], asked)
+    row = await cursor.fetchone()
     if row is None:
         return Slots([], 0.0, horizon)
     return Slots(row["delays"], row["valid_for"], row["retry_in"])
@@ -62,7 +60,8 @@ async def pause(conn: Connection, provider_id: int, retry_after: float | None, c
     asked = {"provider": provider_id, "retry_after": retry_after, "code": code, "message": message}
     cursor = await conn.execute(SQL["pause"], asked | {"first": FIRST_PAUSE, "longest": LONGEST_PAUSE})
     row = await cursor.fetchone()
-    return float(row["seconds"]) if row else (await pause_left(conn, provider_id)).seconds
+    seconds = row["seconds"] if row else None
+    return (await pause_left(conn, provider_id)).seconds if seconds is None else float(seconds)
 
 
 async def pause_left(conn: Connection, provider_id: int) -> Pause:

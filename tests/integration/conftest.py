@@ -1,7 +1,7 @@
 """Real PostgreSQL for the integration tests.
 
-In: `SENDONCE_TEST_DSN` (a role that may create databases on a server of yours) or nothing, and then an embedded server
-starts, of the programs in `SENDONCE_TEST_PG_BIN` if that is set. Out, for a test that asks for it:
+In: `SENDONCE_TEST_DSN` (a role that may create databases and roles on a server of yours) or nothing, and then an
+embedded server starts, of the programs in `SENDONCE_TEST_PG_BIN` if that is set. Out, for a test that asks for it:
 
     dsn              a fresh, migrated database
     empty_dsn        a fresh database without a schema
@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psycopg
+import pytest
 import pytest_asyncio
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
@@ -55,9 +56,22 @@ async def _create(admin: str, name: str, template: str | None = None) -> str:
 
 
 async def _drop(admin: str, name: str) -> None:
+    """Drop a database, and the logins of its tenants, which are the server's."""
     statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
     async with await psycopg.AsyncConnection.connect(admin, autocommit=True) as connection:
         await connection.execute(statement)
+        cursor = await connection.execute(
+            "SELECT rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') LIKE %s",
+            [f"Sendonce, database {name}: %"],
+        )
+        for (role,) in await cursor.fetchall():
+            await connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+
+
+@pytest.fixture(scope="session")
+def postgres_binaries() -> Path | None:
+    """Return the folder of the server programs to test with; None: those that come with the package."""
+    return _binaries()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

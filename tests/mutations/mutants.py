@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 _STORE, _SQL = "store/sendonce_store", "store/sendonce_store/sql"
 _WORKER, _SENDING = "worker/sendonce_worker", "worker/sendonce_worker/sending"
-_ENGINE = "tests/integration/engine"
+_ENGINE, _TENANCY = "tests/integration/engine", "tests/integration/tenancy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ PARTS = (
     Rule("pace", "Pace and pause", "`lease_slots()` in the schema, `pace.sql`", f"{_ENGINE}/test_pace_slots.py {_ENGINE}/test_pace_pause.py"),
     Rule("schema", "Counters, constraints, migrations", "the schema, `migrate.py`", f"{_ENGINE}/test_store_counters.py {_ENGINE}/test_store_constraints.py {_ENGINE}/test_store_migrations.py"),
     Rule("session", "A worker's session", "`session.py`, `prepare.py`, `outcomes.py`", f"{_ENGINE}/test_worker_session.py"),
+    Rule("tenancy", "Each namespace by itself", "migration 0003, `tenancy.sql`, `tenancy.py`", f"{_TENANCY}/test_tenancy_rows.py {_TENANCY}/test_tenancy_pace.py {_TENANCY}/test_tenancy_rights.py {_TENANCY}/test_tenancy_logins.py"),
     Rule("process", "A worker's process", "`main.py`, `campaign.py`, `link.py`", f"{_ENGINE}/processes/test_worker_exits.py {_ENGINE}/processes/test_worker_trouble.py"),
 )  # fmt: skip
 
@@ -119,7 +120,7 @@ MUTANTS = (
     Mutant("9", "a clock that stops while the machine sleeps", f"{_SENDING}/clock.py", "time.clock_gettime(time.CLOCK_BOOTTIME)", "time.clock_gettime(time.CLOCK_MONOTONIC)"),
     Mutant("9", "the lease has no room for the time-out", f"{_SENDING}/plan.py", "return patience(timeout) + MISSED_HEARTBEATS * heartbeat", "return MISSED_HEARTBEATS * heartbeat"),
     Mutant("9", "the lease is not renewed while something is in flight", f"{_SENDING}/session.py", "return boot_clock() - self._lease.renewed_at >= self._around.heartbeat", "return False"),
-    Mutant("10", "an expired lease is nobody's", f"{_SQL}/queue.sql", "b.state <> 'done' AND b.claimable_at <= now()\n           AND c.ended", "b.state = 'pending' AND b.claimable_at <= now()\n           AND c.ended"),
+    Mutant("10", "an expired lease is nobody's", f"{_SQL}/queue.sql", "b.state <> 'done' AND b.claimable_at <= now()\n     AND c.ended", "b.state = 'pending' AND b.claimable_at <= now()\n     AND c.ended"),
     Mutant("10", "stuck is judged by the start", f"{_SQL}/queue.sql", "   SET claimable_at = now() + make_interval(secs => %(lease)s), heartbeat_at = now()\n WHERE id", "   SET claimable_at = leased_at + make_interval(secs => %(lease)s), heartbeat_at = now()\n WHERE id"),
     Mutant("10", "a takeover leaves rows in `sending`", f"{_STORE}/queue.py", "            await recover(conn, batch, repeats[batch.channel])\n", "            pass\n"),
     Mutant("10", "a takeover repeats without a key", f"{_SQL}/queue.sql", "IS NULL THEN CASE WHEN %(resend)s THEN 'pending' ELSE 'uncertain' END", "IS NULL THEN 'pending'"),
@@ -153,9 +154,9 @@ MUTANTS = (
     Mutant("15", "deleting calls what is in `sending` cancelled", f"{_SQL}/deletion.sql", "WHEN d.state = 'sending' OR d.maybe_accepted THEN 'uncertain'", "WHEN d.maybe_accepted THEN 'uncertain'"),
     Mutant("15", "deleting leaves rows open", f"{_STORE}/deletion.py", '        await conn.execute(SQL["settle"], here)\n', ""),
     Mutant("15", "who is imported after a cancel is sent to", f"{_STORE}/import_rows.py", "        if self.cancelled:\n", "        if False:\n"),
-    Mutant("claim", "whichever batch comes first", f"{_SQL}/queue.sql", "         ORDER BY b.claimable_at\n         LIMIT 1", "         LIMIT 1"),
-    Mutant("claim", "a locked batch is waited for", f"{_SQL}/queue.sql", "           FOR UPDATE OF b SKIP LOCKED) due", "           FOR UPDATE OF b) due"),
-    Mutant("claim", "a batch is claimed before it is due", f"{_SQL}/queue.sql", "b.state <> 'done' AND b.claimable_at <= now()\n           AND c.ended", "b.state <> 'done'\n           AND c.ended"),
+    Mutant("claim", "whichever batch comes first", f"{_SQL}/queue.sql", "   ORDER BY b.claimable_at\n   LIMIT 1\n     FOR", "   LIMIT 1\n     FOR"),
+    Mutant("claim", "a locked batch is waited for", f"{_SQL}/queue.sql", "     FOR UPDATE OF b SKIP LOCKED\n", "     FOR UPDATE OF b\n"),
+    Mutant("claim", "a batch is claimed before it is due", f"{_SQL}/queue.sql", "b.state <> 'done' AND b.claimable_at <= now()\n     AND c.ended", "b.state <> 'done'\n     AND c.ended"),
     Mutant("claim", "suspend and halt are not looked at", f"{_SQL}/queue.sql", "ELSE NOT c.suspended AND c.halt_reason IS NULL END", "ELSE true END"),
     Mutant("claim", "startAt is not looked at", f"{_SQL}/queue.sql", " OR c.start_at IS NULL OR c.start_at <= now())", " OR true)"),
     Mutant("claim", "a cancel is not looked at", f"{_SQL}/queue.sql", "WHEN c.cancelled_at IS NOT NULL THEN b.kind = 'import'", "WHEN false THEN b.kind = 'import'"),
@@ -202,10 +203,32 @@ MUTANTS = (
     Mutant("pace", "one limit of several is enough", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "greatest(0, max(l.backlog + (k - l.ahead) * l.step)) AS delay", "greatest(0, min(l.backlog + (k - l.ahead) * l.step)) AS delay"),
     Mutant("pace", "priorities are not looked at", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "s.priority > asker\n", "s.priority > asker AND false\n"),
     Mutant("pace", "an edit gives a fresh burst", f"{_SQL}/campaigns.sql", "SET messages = excluded.messages, period_seconds = excluded.period_seconds, burst = excluded.burst", "SET messages = excluded.messages, period_seconds = excluded.period_seconds, burst = excluded.burst, tat = '-infinity'"),
-    Mutant("pace", "a pause may be shortened", f"{_SQL}/pace.sql", "   SET paused_until = greatest(paused_until, now() + make_interval(secs => coalesce(\n         %(retry_after)s::float8, least(%(longest)s, %(first)s * power(2, least(pauses_in_row, 20)))))),\n       pauses_in_row = pauses_in_row + CASE WHEN paused_until > now() THEN 0 ELSE 1 END,\n       pause_code = %(code)s, pause_message = %(message)s, updated_at = now()\n WHERE id = %(provider)s\n   AND (paused_until IS NULL OR paused_until <= now()\n        OR now() + make_interval(secs => coalesce(%(retry_after)s::float8, 0)) > paused_until)\n", "   SET paused_until = (now() + make_interval(secs => coalesce(\n         %(retry_after)s::float8, least(%(longest)s, %(first)s * power(2, least(pauses_in_row, 20)))))),\n       pauses_in_row = pauses_in_row + CASE WHEN paused_until > now() THEN 0 ELSE 1 END,\n       pause_code = %(code)s, pause_message = %(message)s, updated_at = now()\n WHERE id = %(provider)s\n"),
-    Mutant("pace", "a pause does not grow", f"{_SQL}/pace.sql", "power(2, least(pauses_in_row, 20))", "1"),
+    Mutant("pace", "a pause may be shortened", f"{_STORE}/migrations/0003_tenancy.sql", "   WHERE p.id = provider\n     AND (p.paused_until IS NULL OR p.paused_until <= now()\n          OR now() + make_interval(secs => coalesce(retry_after, 0)) > p.paused_until)\n", "   WHERE p.id = provider\n"),
+    Mutant("pace", "a pause does not grow", f"{_STORE}/migrations/0003_tenancy.sql", "power(2, least(p.pauses_in_row, 20))", "1"),
     Mutant("pace", "an acceptance leaves the pauses long", _TURN, "UPDATE sendonce.providers p SET pauses_in_row = 0", "UPDATE sendonce.providers p SET pauses_in_row = pauses_in_row"),
     Mutant("pace", "a throttled answer pauses nobody", f"{_WORKER}/alarms.py", "                seconds = await pace.pause(conn, plan.provider_id, error.retry_after, error.code, error.message)", "                seconds = 0.0"),
+    Mutant("tenancy", "a table is left open", f"{_STORE}/migrations/0003_tenancy.sql", "ALTER TABLE sendonce.suppressions ENABLE ROW LEVEL SECURITY;\n", "", "forgotten"),
+    Mutant("tenancy", "people may be put into a foreign campaign", f"{_STORE}/migrations/0003_tenancy.sql", "CREATE POLICY of_own_campaign ON sendonce.recipients AS RESTRICTIVE FOR INSERT\n  WITH CHECK (EXISTS (SELECT FROM sendonce.campaigns c WHERE c.id = campaign_id));\n", "", "nothing_is_put"),
+    Mutant("tenancy", "deliveries may be put into a foreign batch", f"{_STORE}/migrations/0003_tenancy.sql", "CREATE POLICY in_own_batch ON sendonce.deliveries AS RESTRICTIVE FOR INSERT WITH CHECK (EXISTS (\n  SELECT FROM sendonce.batches b WHERE b.id = batch_id AND b.campaign_id = deliveries.campaign_id));\n", "", "nothing_is_put"),
+    Mutant("tenancy", "deliveries may be moved into a foreign batch", f"{_STORE}/migrations/0003_tenancy.sql", " AND (own IS NULL OR d.namespace = own) AND (own IS NULL OR b.namespace = own)", "", "canary_moves"),
+    Mutant("tenancy", "a foreign batch may be dropped", f"{_STORE}/migrations/0003_tenancy.sql", "(own IS NULL OR b.namespace = own) AND (among", "(among", "goes_away"),
+    Mutant("tenancy", "a foreign spool may be emptied", f"{_STORE}/migrations/0003_tenancy.sql", " AND (own IS NULL OR s.namespace = own)", "", "goes_away"),
+    Mutant("tenancy", "deliveries may be moved by hand", f"{_SQL}/tenancy.sql", "GRANT UPDATE (key_first_used_at,", "GRANT UPDATE (batch_id, no, key_first_used_at,", "workers_business"),
+    Mutant("tenancy", "a batch may take a number that is still to come", f"{_STORE}/migrations/0003_tenancy.sql", "\n  AND id <= pg_sequence_last_value('sendonce.batches_id_seq')", "", "nothing_is_put"),
+    Mutant("tenancy", "a batch may stand in for a foreign one", f"{_STORE}/migrations/0003_tenancy.sql", "\n  AND (fallback_of IS NULL OR sendonce.is_own_batch(fallback_of, campaign_id))", "", "nothing_is_put"),
+    Mutant("tenancy", "everybody may use every provider", f"{_STORE}/migrations/0003_tenancy.sql", "p.id = provider AND (p.namespace = own OR", "p.id = provider AND (true OR p.namespace = own OR", "gives_no_slots"),
+    Mutant("tenancy", "who is no tenant may take slots", f"{_STORE}/migrations/0003_tenancy.sql", "     AND NOT pg_has_role(session_user,", "     AND false AND NOT pg_has_role(session_user,", "in_the_group"),
+    Mutant("tenancy", "a tenant reserves as far ahead as it likes", f"{_STORE}/migrations/0003_tenancy.sql", "    horizon := least(horizon, 1.0);\n", "", "days_ahead"),
+    Mutant("tenancy", "a tenant asks with any priority", f"{_STORE}/migrations/0003_tenancy.sql", "      asker := 0;\n", "      NULL;\n", "priority"),
+    Mutant("tenancy", "one tenant stops a cluster provider for good", f"{_STORE}/migrations/0003_tenancy.sql", "AND retry_after > 3600 THEN 3600", "AND false THEN 3600", "for_good"),
+    Mutant("tenancy", "others read whom a pause was about", f"{_STORE}/migrations/0003_tenancy.sql", "CASE WHEN p.namespace = '' THEN sendonce.masked(message) ELSE message END", "message", "names_nobody"),
+    Mutant("tenancy", "a retired login still sees its rows", f"{_STORE}/migrations/0003_tenancy.sql", " AND t.retired_at IS NULL);\nEND $$;", ");\nEND $$;", "next_statement"),
+    Mutant("tenancy", "a tenant may write a pause", f"{_SQL}/tenancy.sql", "GRANT UPDATE (pauses_in_row) ON", "GRANT UPDATE ON", "got_through"),
+    Mutant("tenancy", "a tenant may write a campaign's content", f"{_SQL}/tenancy.sql", "GRANT UPDATE (import_state, import_message", "GRANT UPDATE (spec, import_state, import_message", "workers_business"),
+    Mutant("tenancy", "functions are everybody's", f"{_SQL}/tenancy.sql", "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sendonce FROM PUBLIC, %1$I", "GRANT USAGE ON SCHEMA sendonce TO %1$I", "are_pinned"),
+    Mutant("tenancy", "a namespace with campaigns is removed", f"{_STORE}/tenancy.py", "        await _refuse_while_unfinished(conn, namespace)\n", "", "unfinished"),
+    Mutant("tenancy", "somebody else's role is taken", f"{_STORE}/migrations/0003_tenancy.sql", "IS DISTINCT FROM sendonce.role_comment(what) THEN", "IS DISTINCT FROM sendonce.role_comment(what) AND false THEN", "somebody_elses"),
+    Mutant("tenancy", "rights are not given anew", f"{_STORE}/migrate.py", '        await conn.execute(load("tenancy")["grant_rights"])', "        pass", "migrate_gives"),
     Mutant("schema", "a state that is left is still counted", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "UNION ALL SELECT batch_id, state, -count(*) FROM old_rows", "UNION ALL SELECT batch_id, state, 0 FROM old_rows"),
     Mutant("schema", "a failure without a reason", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "(reason IS NOT NULL AND reason IN", "(reason IN"),
     Mutant("schema", "migrations don't wait for each other", f"{_STORE}/migrate.py", '        await conn.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])\n', ""),

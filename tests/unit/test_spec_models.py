@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import ValidationError
+from tests.spec_cases.values import LEAST, VALUES
 
 from sendonce_store.spec import (
     ADDRESS_COLUMNS,
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic.fields import FieldInfo
-
-LEAST: dict[str, Any] = {
-    "category": "Marketing",
-    "recipients": {"configMapKeyRef": {"name": "r", "key": "r.csv"}, "format": "CSV"},
-    "messages": [{"channel": "SMS", "providerRef": {"name": "p"}, "template": {"text": "t"}}],
-}
 
 
 def test_a_campaign_of_the_required_fields_alone_has_the_documented_defaults() -> None:
@@ -282,19 +277,7 @@ def patterns_in(annotation: Any, metadata: typing.Iterable[object] = ()) -> Iter
         yield from patterns_in(part)
 
 
-@pytest.mark.parametrize(
-    ("field", "good", "bad"),
-    [
-        ("sendKey", ["a", "A.b_c-1", "a" * 63], ["", "-a", "a b", "a" * 64]),
-        ("ttlSecondsAfterFinished", [0, 604800], [-1, 1.5, "5", True]),
-        ("dataRetentionDays", [0, 90, 36500], [-1, 36501]),
-        ("suspend", [True, False], ["true", 1, "yes"]),
-        ("retry", [{"factor": 1}, {"maxAttempts": 50}], [{"factor": 0}, {"maxAttempts": 0}, {"maxAttempts": 51}]),
-        ("rollout", [{}, {"canary": {"percent": 99}}], [{"canary": {"percent": 0}}, {"canary": {"percent": 100}}]),
-        ("workers", [{"resources": {"limits": {"cpu": 2, "memory": "256Mi"}}}], [{"max": 0}, {"concurrency": 1001}]),
-        ("messages", [], [[], [LEAST["messages"][0]] * 6]),
-    ],
-)
+@pytest.mark.parametrize(("field", "good", "bad"), VALUES)
 def test_a_value_inside_its_bounds_is_taken_and_one_outside_is_refused(
     field: str,
     good: list[Any],

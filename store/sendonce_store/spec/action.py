@@ -3,10 +3,10 @@
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from sendonce_store.spec.action_rules import ACTION_RULES
-from sendonce_store.spec.base import DnsLabel, Int, SpecModel, Timestamp
+from sendonce_store.spec.base import ATOMIC, DnsLabel, Int, SpecModel, Timestamp
 from sendonce_store.spec.channels import Channel
 from sendonce_store.spec.conditions import Conditions
 from sendonce_store.spec.metadata import API_VERSION, ApiVersion, Metadata
@@ -64,6 +64,8 @@ class ResolveAs(StrEnum):
 
 class CampaignRef(SpecModel):
     """A campaign of the same namespace."""
+
+    model_config = ConfigDict(json_schema_extra=ATOMIC)
 
     name: Annotated[DnsLabel, Field(max_length=52)] = Field(description="Name of the campaign.")
 

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from sendonce_store.spec.problems import Path
 
 
-def _misplaced_states(spec: ActionSpec, allowed: frozenset[str]) -> Iterator[Path]:
+_RETRIED = ("Failed", "Expired", "Cancelled")
+_RESOLVED = ("Uncertain",)
+
+
+def _misplaced_states(spec: ActionSpec, allowed: tuple[str, ...]) -> Iterator[Path]:
     for no, state in enumerate(spec.deliveries.states if spec.deliveries else ()):
         if state not in allowed:
             yield ("deliveries", "states", no)
@@ -22,13 +26,13 @@ def _misplaced_states(spec: ActionSpec, allowed: frozenset[str]) -> Iterator[Pat
 def retry_takes_what_was_not_sent(spec: ActionSpec) -> Iterator[Path]:
     """An uncertain delivery may have reached the person: only Resolve may touch it."""
     if spec.type == "Retry":
-        yield from _misplaced_states(spec, frozenset({"Failed", "Expired", "Cancelled"}))
+        yield from _misplaced_states(spec, _RETRIED)
 
 
 def resolve_takes_the_uncertain(spec: ActionSpec) -> Iterator[Path]:
     """Every other state is certain."""
     if spec.type == "Resolve":
-        yield from _misplaced_states(spec, frozenset({"Uncertain"}))
+        yield from _misplaced_states(spec, _RESOLVED)
 
 
 def resolve_says_as_what(spec: ActionSpec) -> Iterator[Path]:
@@ -43,29 +47,44 @@ def deliveries_only_where_used(spec: ActionSpec) -> Iterator[Path]:
         yield ("deliveries",)
 
 
+def _only_states(kind: str, allowed: tuple[str, ...]) -> str:
+    return (
+        f"self.type != '{kind}' || !has(self.deliveries) || !has(self.deliveries.states) || "
+        f"self.deliveries.states.all(state, state in {list(allowed)})"
+    )
+
+
 ACTION_RULES: tuple[Rule[ActionSpec], ...] = (
     Rule(
-        "retry-takes-what-was-not-sent",
-        "spec",
-        "Retry takes Failed, Expired and Cancelled; for Uncertain use an action of type Resolve",
-        retry_takes_what_was_not_sent,
+        name="retry-takes-what-was-not-sent",
+        scope="spec",
+        field="deliveries.states[*]",
+        message="must be Failed, Expired or Cancelled with type Retry; for Uncertain use an action of type Resolve",
+        cel=_only_states("Retry", _RETRIED),
+        breaches=retry_takes_what_was_not_sent,
     ),
     Rule(
-        "resolve-takes-the-uncertain",
-        "spec",
-        "Resolve takes only Uncertain; for other states use an action of type Retry",
-        resolve_takes_the_uncertain,
+        name="resolve-takes-the-uncertain",
+        scope="spec",
+        field="deliveries.states[*]",
+        message="must be Uncertain with type Resolve; for other states use an action of type Retry",
+        cel=_only_states("Resolve", _RESOLVED),
+        breaches=resolve_takes_the_uncertain,
     ),
     Rule(
-        "resolve-says-as-what",
-        "spec",
-        "is required with type Resolve (Sent, Failed or Resend), and not allowed with other types",
-        resolve_says_as_what,
+        name="resolve-says-as-what",
+        scope="spec",
+        field="resolveAs",
+        message="is required with type Resolve (Sent, Failed or Resend), and not allowed with other types",
+        cel="has(self.resolveAs) == (self.type == 'Resolve')",
+        breaches=resolve_says_as_what,
     ),
     Rule(
-        "deliveries-only-where-used",
-        "spec",
-        "is not allowed with Promote and Resume, which concern the whole campaign; remove it",
-        deliveries_only_where_used,
+        name="deliveries-only-where-used",
+        scope="spec",
+        field="deliveries",
+        message="is not allowed with Promote and Resume, which concern the whole campaign; remove it",
+        cel="!has(self.deliveries) || !(self.type in ['Promote', 'Resume'])",
+        breaches=deliveries_only_where_used,
     ),
 )

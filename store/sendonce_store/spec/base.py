@@ -21,15 +21,18 @@ from pydantic import (
     JsonValue,
     PlainSerializer,
     Strict,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from sendonce_store.spec.nearest import did_you_mean
 from sendonce_store.spec.rules import Rule, enforce
 
 __all__ = [
+    "ATOMIC",
     "PATTERN_WORDS",
     "Bool",
     "DataKey",
@@ -42,10 +45,20 @@ __all__ = [
     "TimeOfDay",
     "Timestamp",
     "Timezone",
+    "list_map",
     "wire_name",
 ]
 
 _WIRE_NAMES = {"account_sid": "accountSID"}
+
+
+def list_map(key: str) -> JsonDict:
+    """Return what makes a list of objects a map by one of their fields: Kubernetes then merges it entry by entry."""
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
+
+
+ATOMIC: JsonDict = {"x-kubernetes-map-type": "atomic"}
+"""What makes an object one value: Kubernetes then never merges fields of two authors, such as half of a reference."""
 
 
 def wire_name(name: str) -> str:
@@ -120,7 +133,11 @@ ResourceLabel = Annotated[str, Field(pattern=RESOURCE_LABEL, min_length=1, max_l
 HeaderName = Annotated[str, Field(pattern=HEADER_NAME, min_length=1, max_length=128)]
 TimeOfDay = Annotated[str, Field(pattern=TIME_OF_DAY, max_length=5)]
 
-_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?")
+_INSTANT = r"-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?"
+_OFFSET = r"(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])"
+# the API server knows no better than its `date-time`, which takes offsets and years that are none
+TIMESTAMP = rf"^[1-9][0-9]{{3}}{_INSTANT}{_OFFSET}$"
+_RFC_3339 = re.compile(rf"[0-9]{{4}}{_INSTANT}{_OFFSET}?")
 
 
 def _parse_timestamp(value: object) -> datetime:
@@ -153,6 +170,7 @@ Timestamp = Annotated[
     datetime,
     BeforeValidator(_parse_timestamp),
     PlainSerializer(_format_timestamp, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time", "pattern": TIMESTAMP, "maxLength": 35}),
 ]
 """An instant, RFC 3339 with offset; held and written in UTC."""
 

@@ -5,9 +5,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from sendonce_store.spec.base import Bool, Int, ResourceLabel, SpecModel
-from sendonce_store.spec.campaign_rules import MESSAGES_RULES, SPEC_RULES
+from sendonce_store.spec.base import Bool, Int, ResourceLabel, SpecModel, list_map
+from sendonce_store.spec.campaign_rules import SPEC_RULES
 from sendonce_store.spec.campaign_status import CampaignStatus
+from sendonce_store.spec.message_rules import MESSAGES_RULES
 from sendonce_store.spec.messages import Message
 from sendonce_store.spec.metadata import API_VERSION, ApiVersion, CampaignMetadata
 from sendonce_store.spec.recipients import Recipients
@@ -63,7 +64,7 @@ class CampaignSpec(SpecModel):
     recipients: Recipients = Field(description="Who gets the campaign. Frozen once started.")
     messages: Annotated[
         tuple[Message, ...],
-        Field(min_length=1, max_length=5),
+        Field(min_length=1, max_length=5, json_schema_extra=list_map("channel")),
         AfterValidator(_messages_fit_together),
     ] = Field(description="What is sent, one message per channel. Frozen once started.")
     schedule: Schedule | None = Field(default=None, description="When messages may be handed off.")

@@ -72,7 +72,7 @@ class RolloutStatus(SpecModel):
     """State of the rollout."""
 
     stage: RolloutStage = Field(description="Importing, Canary, Observing, AwaitingPromotion or Promoted.")
-    canary: CanaryCounts | None = Field(default=None, description="Counts of the canary.")
+    canary: CanaryCounts | None = Field(default=None, description="Deliveries of the canary.")
     since: Timestamp | None = Field(default=None, description="When the stage began.")
 
 
@@ -102,10 +102,10 @@ class CampaignStatus(SpecModel):
     )
     completion_time: Timestamp | None = Field(default=None, description="When the campaign was complete or failed.")
     estimated_completion_time: Timestamp | None = Field(default=None, description="Estimated end, to the minute.")
-    recipients: RecipientCounts | None = Field(default=None, description="Counts of people.")
-    deliveries: DeliveryCounts | None = Field(default=None, description="Counts of deliveries.")
-    receipts: ReceiptCounts | None = Field(default=None, description="Counts of what providers reported later.")
+    recipients: RecipientCounts | None = Field(default=None, description="People.")
+    deliveries: DeliveryCounts | None = Field(default=None, description="Deliveries by state.")
+    receipts: ReceiptCounts | None = Field(default=None, description="What providers reported later.")
     rollout: RolloutStatus | None = Field(default=None, description="State of the rollout.")
-    workers: WorkerCounts | None = Field(default=None, description="Counts of workers.")
+    workers: WorkerCounts | None = Field(default=None, description="Worker Pods.")
     top_errors: tuple[ErrorCount, ...] = Field(default=(), max_length=5, description="The most frequent errors.")
     conditions: Conditions = Field(default=(), description="Conditions, one per type.")

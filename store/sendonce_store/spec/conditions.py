@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sendonce_store.spec.base import Int, SpecModel, Timestamp
+from sendonce_store.spec.base import Int, SpecModel, Timestamp, list_map
 
 __all__ = ["Condition", "ConditionStatus", "Conditions"]
 
@@ -29,4 +29,4 @@ class Condition(SpecModel):
     message: str = Field(default="", max_length=1024, description="The state in a sentence.")
 
 
-Conditions = Annotated[tuple[Condition, ...], Field(max_length=16)]
+Conditions = Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra=list_map("type"))]

@@ -3,11 +3,11 @@
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from sendonce_store.spec.base import DnsSubdomain, HeaderName, SpecModel
-from sendonce_store.spec.campaign_rules import MESSAGE_RULES
+from sendonce_store.spec.base import ATOMIC, DnsSubdomain, HeaderName, SpecModel
 from sendonce_store.spec.channels import Channel
+from sendonce_store.spec.message_rules import MESSAGE_RULES
 from sendonce_store.spec.metadata import ConfigMapRef
 from sendonce_store.spec.rules import Rule
 
@@ -46,6 +46,8 @@ class ProviderKind(StrEnum):
 
 class ProviderRef(SpecModel):
     """The provider that takes the message."""
+
+    model_config = ConfigDict(json_schema_extra=ATOMIC)
 
     kind: ProviderKind = Field(
         default=ProviderKind.NOTIFICATION_PROVIDER,
@@ -90,7 +92,7 @@ class Message(SpecModel):
         default=None,
         description="Send only if the message of another channel ended so. Without it, both are sent.",
     )
-    provider_ref: ProviderRef = Field(description="Provider that takes the message.")
+    provider_ref: ProviderRef = Field(description="The provider that takes the message.")
     template: Template = Field(description="What the message says.")
 
     RULES: ClassVar[tuple[Rule[Any], ...]] = MESSAGE_RULES

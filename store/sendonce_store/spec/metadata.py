@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar, Final, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
-from sendonce_store.spec.base import DataKey, DnsLabel, DnsSubdomain, Int, SpecModel, Timestamp
+from sendonce_store.spec.base import ATOMIC, DataKey, DnsLabel, DnsSubdomain, Int, SpecModel, Timestamp
 from sendonce_store.spec.campaign_rules import CAMPAIGN_NAME_RULES
 from sendonce_store.spec.rules import Rule
 
@@ -60,6 +60,8 @@ class CampaignMetadata(Metadata):
 class ConfigMapRef(SpecModel):
     """A ConfigMap of the same namespace."""
 
+    model_config = ConfigDict(json_schema_extra=ATOMIC)
+
     name: DnsSubdomain = Field(description="Name of the ConfigMap.")
 
 
@@ -71,6 +73,8 @@ class ConfigMapKeyRef(ConfigMapRef):
 
 class SecretRef(SpecModel):
     """A Secret of the same namespace."""
+
+    model_config = ConfigDict(json_schema_extra=ATOMIC)
 
     name: DnsSubdomain = Field(description="Name of the Secret.")
 

@@ -3,9 +3,9 @@
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from sendonce_store.spec.base import SpecModel
+from sendonce_store.spec.base import ATOMIC, SpecModel
 from sendonce_store.spec.provider_rules import NAMESPACES_RULES, REQUIREMENT_RULES
 from sendonce_store.spec.rules import Rule
 
@@ -43,6 +43,8 @@ class LabelRequirement(SpecModel):
 
 class LabelSelector(SpecModel):
     """Labels that a namespace must have: all conditions hold."""
+
+    model_config = ConfigDict(json_schema_extra=ATOMIC)
 
     match_labels: dict[LabelKey, LabelValue] = Field(
         default={},

@@ -58,41 +58,51 @@ def values_go_with_their_operator(requirement: LabelRequirement) -> Iterator[Pat
 
 PROVIDER_RULES: tuple[Rule[ProviderSpec], ...] = (
     Rule(
-        "only-the-block-of-the-type",
-        "spec",
-        "a provider has the block of its type and no other: http for HTTP, smtp for SMTP, twilio for Twilio",
-        only_the_block_of_the_type,
+        name="only-the-block-of-the-type",
+        scope="spec",
+        field="",
+        message="a provider has the block of its type and no other: http for HTTP, smtp for SMTP, twilio for Twilio",
+        cel=" && ".join(f"has(self.{block}) == (self.type == '{kind}')" for kind, block in BLOCKS.items()),
+        breaches=only_the_block_of_the_type,
     ),
 )
 HTTP_RULES: tuple[Rule[HttpProvider], ...] = (
     Rule(
-        "key-header-and-window",
-        "spec.http",
-        "idempotencyKeyHeader and keyWindowSeconds go together: set both, or neither if keys are not honoured",
-        key_header_and_window_go_together,
+        name="key-header-and-window",
+        scope="spec.http",
+        field="",
+        message="idempotencyKeyHeader and keyWindowSeconds go together: set both, or neither if keys are not honoured",
+        cel="has(self.idempotencyKeyHeader) == has(self.keyWindowSeconds)",
+        breaches=key_header_and_window_go_together,
     ),
 )
 ERROR_RULE_RULES: tuple[Rule[ErrorRule], ...] = (
     Rule(
-        "error-rule-matches-something",
-        "spec.http.errorRules[*]",
-        "set status, code or both; an error rule without either would match every answer",
-        error_rule_matches_something,
+        name="error-rule-matches-something",
+        scope="spec.http.errorRules[*]",
+        field="",
+        message="set status, code or both; an error rule without either would match every answer",
+        cel="has(self.status) || has(self.code)",
+        breaches=error_rule_matches_something,
     ),
 )
 NAMESPACES_RULES: tuple[Rule[AllowedNamespaces], ...] = (
     Rule(
-        "selector-goes-with-its-kind",
-        "spec.allowedNamespaces",
-        "is required with `from: Selector`, and not allowed with `from: All`",
-        selector_goes_with_its_kind,
+        name="selector-goes-with-its-kind",
+        scope="spec.allowedNamespaces",
+        field="selector",
+        message="is required with `from: Selector`, and not allowed with `from: All`",
+        cel="has(self.selector) == (self.from == 'Selector')",
+        breaches=selector_goes_with_its_kind,
     ),
 )
 REQUIREMENT_RULES: tuple[Rule[LabelRequirement], ...] = (
     Rule(
-        "values-go-with-their-operator",
-        "spec.allowedNamespaces.selector.matchExpressions[*]",
-        "are required with In and NotIn, and not allowed with Exists and DoesNotExist",
-        values_go_with_their_operator,
+        name="values-go-with-their-operator",
+        scope="spec.allowedNamespaces.selector.matchExpressions[*]",
+        field="values",
+        message="are required with In and NotIn, and not allowed with Exists and DoesNotExist",
+        cel="(has(self.values) && self.values.size() > 0) == (self.operator in ['In', 'NotIn'])",
+        breaches=values_go_with_their_operator,
     ),
 )

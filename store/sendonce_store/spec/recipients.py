@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, JsonValue
 
 from sendonce_store.spec.base import Int, SpecModel
-from sendonce_store.spec.campaign_rules import EXPECTED_RULES, HTTP_SOURCE_RULES, RECIPIENTS_RULES
 from sendonce_store.spec.metadata import ConfigMapKeyRef, SecretKeyRef, SecretRef
+from sendonce_store.spec.recipients_rules import EXPECTED_RULES, HTTP_SOURCE_RULES, RECIPIENTS_RULES
 from sendonce_store.spec.rules import Rule
 
 __all__ = [
@@ -119,7 +119,7 @@ class Recipients(SpecModel):
     config_map_key_ref: ConfigMapKeyRef | None = Field(default=None, description="A file in a ConfigMap.")
     secret_key_ref: SecretKeyRef | None = Field(default=None, description="A file in a Secret.")
     http: HttpSource | None = Field(default=None, description="A file that is fetched over HTTP.")
-    postgres: PostgresSource | None = Field(default=None, description="A query on another PostgreSQL database.")
+    postgres: PostgresSource | None = Field(default=None, description="A query on another database.")
     format: RecipientFormat | None = Field(
         default=None,
         description="How the file is written: CSV or NDJSON. Required for files; it is never guessed.",

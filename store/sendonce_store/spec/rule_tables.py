@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sendonce_store.spec import action_rules, campaign_rules, provider_rules, transitions
+from sendonce_store.spec import (
+    action_rules,
+    campaign_rules,
+    message_rules,
+    provider_rules,
+    recipients_rules,
+    transitions,
+)
 from sendonce_store.spec.action import NotificationAction
 from sendonce_store.spec.campaign import NotificationCampaign
 from sendonce_store.spec.provider import ClusterNotificationProvider, NotificationProvider
@@ -26,11 +33,11 @@ RULES: dict[type[SpecModel], tuple[Rule[Any], ...]] = {
     NotificationCampaign: (
         *campaign_rules.CAMPAIGN_NAME_RULES,
         *campaign_rules.SPEC_RULES,
-        *campaign_rules.RECIPIENTS_RULES,
-        *campaign_rules.EXPECTED_RULES,
-        *campaign_rules.HTTP_SOURCE_RULES,
-        *campaign_rules.MESSAGES_RULES,
-        *campaign_rules.MESSAGE_RULES,
+        *recipients_rules.RECIPIENTS_RULES,
+        *recipients_rules.EXPECTED_RULES,
+        *recipients_rules.HTTP_SOURCE_RULES,
+        *message_rules.MESSAGES_RULES,
+        *message_rules.MESSAGE_RULES,
         *campaign_rules.SCHEDULE_RULES,
         *campaign_rules.QUIET_HOURS_RULES,
         *campaign_rules.RETRY_RULES,

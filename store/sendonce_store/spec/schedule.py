@@ -47,6 +47,8 @@ class Schedule(SpecModel):
         default=None,
         description="What has not been handed off by then ends as expired. RFC 3339 with offset.",
     )
-    quiet_hours: QuietHours | None = Field(default=None, description="Hours in which nothing is sent.")
+    quiet_hours: QuietHours | None = Field(
+        default=None, description="Hours of the recipient's own day in which nothing is sent."
+    )
 
     RULES: ClassVar[tuple[Rule[Any], ...]] = SCHEDULE_RULES

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sendonce_store.spec.rules import TransitionRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sendonce_store.spec.action import NotificationAction
     from sendonce_store.spec.campaign import NotificationCampaign
@@ -22,6 +22,8 @@ __all__ = ["ACTION_TRANSITIONS", "CAMPAIGN_TRANSITIONS", "FROZEN_FIELDS", "PROVI
 
 FROZEN_FIELDS = ("category", "topic", "recipients", "messages", "rollout")
 """The content of a campaign: frozen once it has started, and covered by its content hash."""
+
+_OPTIONAL = frozenset({"topic", "rollout"})
 
 
 def send_key_stays(old: NotificationCampaign, new: NotificationCampaign) -> Iterator[Path]:
@@ -36,10 +38,21 @@ def cancel_stays(old: NotificationCampaign, new: NotificationCampaign) -> Iterat
         yield ("spec", "cancel")
 
 
-def content_is_frozen_once_started(old: NotificationCampaign, new: NotificationCampaign) -> Iterator[Path]:
-    """Every recipient of a campaign gets the same campaign."""
-    if old.status.start_time is not None:
-        yield from (("spec", name) for name in FROZEN_FIELDS if getattr(old.spec, name) != getattr(new.spec, name))
+def _content(campaign: NotificationCampaign, field: str) -> object:
+    if field == "messages":
+        # their order means nothing: there is one per channel
+        return sorted(campaign.spec.messages, key=lambda message: message.channel)
+    return getattr(campaign.spec, field)
+
+
+def frozen_once_started(field: str) -> Callable[[NotificationCampaign, NotificationCampaign], Iterator[Path]]:
+    """Every recipient of a campaign gets the same campaign: return the check of one field of the content."""
+
+    def breaches(old: NotificationCampaign, new: NotificationCampaign) -> Iterator[Path]:
+        if old.status.start_time is not None and _content(old, field) != _content(new, field):
+            yield ("spec", field)
+
+    return breaches
 
 
 def provider_type_stays(
@@ -57,21 +70,59 @@ def action_stays(old: NotificationAction, new: NotificationAction) -> Iterator[P
         yield ("spec",)
 
 
+def _same(field: str) -> str:
+    """Return CEL for: an optional field is as it was, absent or not."""
+    return f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"
+
+
+def _frozen(field: str) -> TransitionRule[NotificationCampaign]:
+    same = _same(f"spec.{field}") if field in _OPTIONAL else f"self.spec.{field} == oldSelf.spec.{field}"
+    return TransitionRule(
+        name=f"{field}-is-frozen-once-started",
+        scope="",
+        field=f"spec.{field}",
+        message="is frozen once the campaign has started; to send something else, make a campaign with another sendKey",
+        cel=f"!has(oldSelf.status) || !has(oldSelf.status.startTime) || {same}",
+        breaches=frozen_once_started(field),
+    )
+
+
 CAMPAIGN_TRANSITIONS: tuple[TransitionRule[NotificationCampaign], ...] = (
     TransitionRule(
-        "send-key-stays", "spec", "is immutable; make another campaign for another send key", send_key_stays
+        name="send-key-stays",
+        scope="spec",
+        field="sendKey",
+        message="is immutable; make another campaign for another send key",
+        cel=_same("sendKey"),
+        breaches=send_key_stays,
     ),
-    TransitionRule("cancel-stays", "spec", "cannot be undone; make a campaign with another sendKey", cancel_stays),
     TransitionRule(
-        "content-is-frozen-once-started",
-        "",
-        "is frozen once the campaign has started; to send something else, make a campaign with another sendKey",
-        content_is_frozen_once_started,
+        name="cancel-stays",
+        scope="spec",
+        field="cancel",
+        message="cannot be undone; make a campaign with another sendKey",
+        cel="!oldSelf.cancel || self.cancel",
+        breaches=cancel_stays,
     ),
+    *(_frozen(field) for field in FROZEN_FIELDS),
 )
 PROVIDER_TRANSITIONS: tuple[TransitionRule[NotificationProvider | ClusterNotificationProvider], ...] = (
-    TransitionRule("provider-type-stays", "spec", "is immutable; make another provider", provider_type_stays),
+    TransitionRule(
+        name="provider-type-stays",
+        scope="spec",
+        field="type",
+        message="is immutable; make another provider",
+        cel="self.type == oldSelf.type",
+        breaches=provider_type_stays,
+    ),
 )
 ACTION_TRANSITIONS: tuple[TransitionRule[NotificationAction], ...] = (
-    TransitionRule("action-stays", "spec", "is immutable; make an action with another name", action_stays),
+    TransitionRule(
+        name="action-stays",
+        scope="",
+        field="spec",
+        message="is immutable; make an action with another name",
+        cel="self.spec == oldSelf.spec",
+        breaches=action_stays,
+    ),
 )

@@ -94,7 +94,7 @@ class Workers(SpecModel):
         le=3600,
         description="Seconds to finish what is in flight; raised to the provider's time-out plus a margin.",
     )
-    resources: ResourceRequirements | None = Field(default=None, description="Compute resources of one worker.")
+    resources: ResourceRequirements | None = Field(default=None, description="Compute resources of a worker.")
     pod_labels: dict[Key, LabelValue] = Field(default={}, max_length=50, description="Labels of the Pods.")
     pod_annotations: dict[Key, Annotated[str, Field(max_length=4096)]] = Field(
         default={},

@@ -51,16 +51,14 @@ SELECT n.id, c.namespace, c.id, 'send', n.channel, n.provider_id, 'canary', now(
   FROM canary_batches n, sendonce.campaigns c WHERE c.id = %(campaign)s;
 
 -- name: move_canary_rows
-UPDATE sendonce.deliveries d
-   SET batch_id = n.id, no = p.ordinal %% %(size)s + 1
-  FROM canary_people p, canary_batches n
- WHERE d.campaign_id = %(campaign)s AND d.recipient_no = p.recipient_no AND d.channel = n.channel
-   AND n.no = p.ordinal / %(size)s;
+-- By a function: a tenant's login may not write which batch a row is in.
+SELECT sendonce.move_to_canary(
+  %(campaign)s, %(size)s::int, (SELECT array_agg(recipient_no ORDER BY ordinal) FROM canary_people),
+  (SELECT array_agg(channel ORDER BY id) FROM canary_batches), (SELECT array_agg(no ORDER BY id) FROM canary_batches),
+  (SELECT array_agg(id ORDER BY id) FROM canary_batches));
 
 -- name: drop_emptied_batches
-DELETE FROM sendonce.batches
- WHERE campaign_id = %(campaign)s AND kind = 'send' AND state = 'pending' AND fallback_of IS NULL
-   AND pending + sending + sent + failed + uncertain + suppressed + expired + cancelled = 0;
+SELECT sendonce.drop_emptied_batches(%(campaign)s, NULL);
 
 -- name: halt
 UPDATE sendonce.campaigns SET halt_reason = %(reason)s, halt_message = %(message)s

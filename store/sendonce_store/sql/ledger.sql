@@ -15,6 +15,7 @@ SELECT send_key FROM sendonce.campaigns
 
 -- name: overviews
 -- Counts come from the batches' counters, never from the deliveries: the cost does not grow with the recipients.
+-- Of the campaigns in `ids`, or else of the newest of a namespace.
 SELECT c.id, c.namespace, c.send_key, c.name, c.category, c.topic, c.priority, c.start_at, c.deadline, c.suspended,
        c.halt_reason, c.halt_message, c.cancelled_at IS NOT NULL AS cancelled, c.import_state, c.import_message, c.held,
        c.rollout_stage, c.rollout_since, c.total, c.duplicates, c.rejected, c.unreachable, c.created_at, c.started_at,
@@ -60,8 +61,11 @@ SELECT c.id, c.namespace, c.send_key, c.name, c.category, c.topic, c.priority, c
              ORDER BY b.claimable_at LIMIT 1) first
       JOIN sendonce.deliveries d ON d.batch_id = first.id AND d.state = 'pending'
      ORDER BY d.next_attempt_at LIMIT 1) nxt ON true
- WHERE c.namespace = %(namespace)s AND (%(campaign)s::bigint IS NULL OR c.id = %(campaign)s)
- ORDER BY c.created_at DESC, c.id DESC LIMIT %(limit)s;
+ WHERE c.id = ANY (coalesce(%(ids)s::bigint[], ARRAY(
+   SELECT m.id FROM sendonce.campaigns m
+    WHERE m.namespace = %(namespace)s AND (%(campaign)s::bigint IS NULL OR m.id = %(campaign)s)
+    ORDER BY m.created_at DESC, m.id DESC LIMIT %(limit)s)))
+ ORDER BY c.created_at DESC, c.id DESC;
 
 -- name: channel_counts
 SELECT b.channel, sum(b.pending)::bigint AS pending, sum(b.sending)::bigint AS sending, sum(b.sent)::bigint AS sent,

@@ -2,27 +2,31 @@
 -- in the same transaction.
 
 -- name: claim
--- One due batch that nobody holds, or whose holder let its lease end. An import is claimable before startAt.
+-- One due batch that nobody holds, or whose holder let its lease end. An import is claimable before startAt. MATERIALIZED:
+-- a plan that joins the sub-query looks for a due batch again for each row that it compares, and takes all of them.
+WITH due AS MATERIALIZED (
+  SELECT b.id, b.state
+    FROM sendonce.batches b
+    JOIN sendonce.campaigns c ON c.id = b.campaign_id
+    LEFT JOIN sendonce.providers p ON p.id = b.provider_id
+   WHERE b.campaign_id = %(campaign)s AND b.state <> 'done' AND b.claimable_at <= now()
+     AND c.ended IS NULL
+     -- whatever stands still, a batch whose holder died is settled, and one without an open row (a fallback that
+     -- nobody has the address for) is closed; an import goes on after a cancel
+     AND (b.sending > 0 OR (b.kind = 'send' AND (b.state = 'leased' OR b.pending = 0))
+          OR (CASE WHEN c.cancelled_at IS NOT NULL THEN b.kind = 'import'
+                   ELSE NOT c.suspended AND c.halt_reason IS NULL END
+              AND (b.kind = 'import' OR c.start_at IS NULL OR c.start_at <= now())
+              AND (p.id IS NULL OR (NOT p.suspended AND (p.paused_until IS NULL OR p.paused_until <= now())))))
+   ORDER BY b.claimable_at
+   LIMIT 1
+     FOR UPDATE OF b SKIP LOCKED
+)
 UPDATE sendonce.batches b
    SET state = 'leased', lease_token = %(token)s, worker = %(worker)s, leased_at = now(), heartbeat_at = now(),
        claimable_at = now() + make_interval(secs => %(lease)s), claims = b.claims + 1,
        crashes = CASE WHEN due.state = 'leased' THEN b.crashes + 1 ELSE b.crashes END
-  FROM (SELECT b.id, b.state
-          FROM sendonce.batches b
-          JOIN sendonce.campaigns c ON c.id = b.campaign_id
-          LEFT JOIN sendonce.providers p ON p.id = b.provider_id
-         WHERE b.campaign_id = %(campaign)s AND b.state <> 'done' AND b.claimable_at <= now()
-           AND c.ended IS NULL
-           -- whatever stands still, a batch whose holder died is settled, and one without an open row (a fallback that
-           -- nobody has the address for) is closed; an import goes on after a cancel
-           AND (b.sending > 0 OR (b.kind = 'send' AND (b.state = 'leased' OR b.pending = 0))
-                OR (CASE WHEN c.cancelled_at IS NOT NULL THEN b.kind = 'import'
-                         ELSE NOT c.suspended AND c.halt_reason IS NULL END
-                    AND (b.kind = 'import' OR c.start_at IS NULL OR c.start_at <= now())
-                    AND (p.id IS NULL OR (NOT p.suspended AND (p.paused_until IS NULL OR p.paused_until <= now())))))
-         ORDER BY b.claimable_at
-         LIMIT 1
-           FOR UPDATE OF b SKIP LOCKED) due
+  FROM due
  WHERE b.id = due.id
 RETURNING b.id, b.kind, b.channel, b.provider_id, b.stage, b.cursor, b.crashes, b.claims;
 

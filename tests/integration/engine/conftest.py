@@ -3,6 +3,8 @@
 In: the wishes of a test. Out, for a test that asks for `world`:
 
     world.campaign(…)      providers and a campaign, its recipients imported: deliveries that are due
+    world.conn             the owner of the store: the operator, people, and a test that looks
+    world.hands            the login of the namespace: whatever a worker does is done with that one
     campaign.claim(…)      what a worker does to the queue, step by step: several connections are several workers
     campaign.session(…)    a worker's own session over one batch, with a far end that a test tells what to do
     campaign.rows(), …     what the ledger says
@@ -23,8 +25,9 @@ from uuid import UUID, uuid4
 
 import pytest_asyncio
 from prometheus_client import CollectorRegistry
+from psycopg.conninfo import make_conninfo
 
-from sendonce_store import campaigns, conduct, imports, queue
+from sendonce_store import campaigns, conduct, imports, queue, tenancy
 from sendonce_store.connection import Connection, connect
 from sendonce_store.decisions import Facts, Policy, Step
 from sendonce_store.recipients import Address, Recipient
@@ -96,7 +99,7 @@ class FarEnd:
 
 
 class Campaign:
-    """One campaign of the store, and what workers do to it. Without another connection, that of the world is used."""
+    """One campaign of the store, and what workers do to it. Without another connection, the world's hands are used."""
 
     def __init__(self, world: World, stored: campaigns.StoredCampaign) -> None:
         self.world = world
@@ -109,7 +112,7 @@ class Campaign:
 
     async def imports(self, people: Sequence[Recipient], chunk: int = 10_000) -> None:
         """Import people to the end, in chunks."""
-        conn = await self.world.connect()
+        conn = await self.world.connect(self.world.worker_dsn)
         batch = await self.claim(conn=conn)
         plan = await imports.prepare(conn, self.id)
         for start in range(0, len(people), chunk):
@@ -127,9 +130,9 @@ class Campaign:
         lease: float = 60.0,
         token: UUID | None = None,
     ) -> Batch | None:
-        channels = await campaigns.read_channels(self.world.conn, self.id)
+        channels = await campaigns.read_channels(self.world.hands, self.id)
         repeats = dict.fromkeys((channel.channel for channel in channels), self.repeats)
-        return await queue.claim(conn or self.world.conn, self.holder(worker), token or uuid4(), lease, repeats)
+        return await queue.claim(conn or self.world.hands, self.holder(worker), token or uuid4(), lease, repeats)
 
     async def claim(self, worker: str = "worker-1", *, conn: Connection | None = None, lease: float = 60.0) -> Batch:
         batch = await self.try_claim(worker, conn=conn, lease=lease)
@@ -139,9 +142,9 @@ class Campaign:
     async def turn(
         self, batch: Batch, *, conn: Connection | None = None, worker: str = "worker-1", **wishes: Any
     ) -> TurnOutcome:
-        channels = await campaigns.read_channels(self.world.conn, self.id)
+        channels = await campaigns.read_channels(self.world.hands, self.id)
         terms = Terms(self.repeats, fallbacks_of(batch.channel or "", channels))
-        return await queue.take_turn(conn or self.world.conn, batch, self.holder(worker), Turn(**wishes), terms)
+        return await queue.take_turn(conn or self.world.hands, batch, self.holder(worker), Turn(**wishes), terms)
 
     async def begin(
         self, batch: Batch, nos: Sequence[int] = (1,), *, digest: bytes = DIGEST, worker: str = "worker-1"
@@ -156,7 +159,7 @@ class Campaign:
         return await self.turn(batch, results=[Result(no, seq, state, **result)])
 
     async def release(self, batch: Batch) -> str:
-        return await queue.release(self.world.conn, batch)
+        return await queue.release(self.world.hands, batch)
 
     async def lapse(self) -> None:
         """Let every lease have ended a second ago."""
@@ -212,13 +215,13 @@ class Campaign:
         return (await self.query("SELECT * FROM sendonce.campaigns WHERE id = %(id)s"))[0]
 
     async def facts(self) -> Facts:
-        facts = await conduct.read_facts(self.world.conn, self.id)
+        facts = await conduct.read_facts(self.world.hands, self.id)
         assert facts is not None
         return facts
 
     async def conduct(self, **policy: Any) -> list[Step]:
         wanted: Policy = replace(campaigns.policy_of(self.stored.spec), **policy)
-        return await conduct.conduct(self.world.conn, self.id, wanted)
+        return await conduct.conduct(self.world.hands, self.id, wanted)
 
     async def session(
         self,
@@ -236,9 +239,9 @@ class Campaign:
     ) -> Session:
         """A worker's session over a claimed batch: everything is the worker's own, but the far end."""
         world = self.world
-        settings = WorkerSettings(world.dsn, NAMESPACE, self.stored.send_key, worker, Path("/nowhere"))
+        settings = WorkerSettings(world.worker_dsn, NAMESPACE, self.stored.send_key, worker, Path("/nowhere"))
         built = WorkerCampaign(self.stored, settings, world.link(), Redactor())
-        await built.refresh(world.conn)
+        await built.refresh(world.hands)
         plan = built.plans[batch.channel or ""]
         await built.aclose()
         repeated = repeats or replace(self.repeats, key_window=far_end.key_window)
@@ -265,20 +268,22 @@ class Campaign:
 class World:
     """A fresh database with what is in it."""
 
-    def __init__(self, dsn: str, conn: Connection) -> None:
+    def __init__(self, dsn: str, conn: Connection, worker_dsn: str, hands: Connection) -> None:
         self.dsn = dsn
         self.conn = conn
-        self._connections: list[Connection] = [conn]
+        self.worker_dsn = worker_dsn
+        self.hands = hands
+        self._connections: list[Connection] = [conn, hands]
         self._links: list[Link] = []
 
-    async def connect(self) -> Connection:
-        """Another connection, as another worker has one."""
-        conn = await connect(self.dsn, application_name="test")
+    async def connect(self, dsn: str | None = None) -> Connection:
+        """Another connection, of the owner or by a DSN."""
+        conn = await connect(dsn or self.dsn, application_name="test")
         self._connections.append(conn)
         return conn
 
     def link(self, dsn: str | None = None) -> Link:
-        link = Link(dsn or self.dsn, "test link")
+        link = Link(dsn or self.worker_dsn, "test link")
         self._links.append(link)
         return link
 
@@ -380,9 +385,19 @@ class World:
 
 
 @pytest_asyncio.fixture
-async def world(dsn: str) -> AsyncIterator[World]:
-    """Yield a fresh database with a connection to it."""
-    world = World(dsn, await connect(dsn, application_name="test"))
+async def worker_dsn(dsn: str) -> str:
+    """Return the DSN of the namespace's login in the fresh database."""
+    owner = await connect(dsn)
+    login = await tenancy.add(owner, NAMESPACE)
+    await owner.close()
+    return make_conninfo(dsn, user=login.role, password=login.password)
+
+
+@pytest_asyncio.fixture
+async def world(dsn: str, worker_dsn: str) -> AsyncIterator[World]:
+    """Yield a fresh database with connections to it."""
+    owner, hands = await connect(dsn, application_name="test"), await connect(worker_dsn, application_name="test")
+    world = World(dsn, owner, worker_dsn, hands)
     yield world
     await world.aclose()
 

@@ -103,9 +103,9 @@ class Crew:
 
 
 @pytest_asyncio.fixture
-async def crew(dsn: str, tmp_path: Path) -> AsyncIterator[Crew]:
-    """Yield what starts workers on the database of `world`."""
-    crew = Crew(dsn, tmp_path)
+async def crew(worker_dsn: str, tmp_path: Path) -> AsyncIterator[Crew]:
+    """Yield what starts workers on the database of `world`, with the login of its namespace."""
+    crew = Crew(worker_dsn, tmp_path)
     yield crew
     await crew.aclose()
 

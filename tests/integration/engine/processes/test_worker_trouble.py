@@ -69,7 +69,7 @@ async def test_a_database_that_crashes_in_the_middle_costs_nobody_their_message(
 ) -> None:
     dsn = server.dsn(server_database, tcp=True)
     conn = await connect(dsn)
-    own = type(world)(dsn, conn)
+    own = type(world)(dsn, conn, dsn, conn)  # the owner's login: a store without tenants
     crew.dsn = dsn
     async with simulate(latency=0.05) as far_end:
         http = {"url": f"http://127.0.0.1:{far_end.http_port}/send"} | {

@@ -1,0 +1,219 @@
+"""`sendonce tenant`: a login of the database per namespace, as the Secret that the workers of the namespace mount."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import click
+import yaml
+from rich.text import Text
+
+from sendonce_cli.exits import CliError, Exit
+from sendonce_cli.options import StoreChoice, default_data_folder, output_option
+from sendonce_cli.output import emit, table
+from sendonce_cli.stores import open_store
+from sendonce_store import tenancy
+from sendonce_store.connection import Connection
+from sendonce_store.tenancy import Login, Removed, Tenant
+
+__all__ = ["tenant_group"]
+
+Command = TypeVar("Command", bound=Callable[..., object])
+T = TypeVar("T")
+
+
+@click.group(
+    "tenant",
+    epilog="""\b
+Examples:
+  sendonce tenant add shop --database postgresql://owner@db/sendonce | kubectl apply -f -
+  sendonce tenant list
+""",
+)
+def tenant_group() -> None:
+    """Logins of namespaces: the workers of each see the rows of their own namespace only.
+
+    --database is the login that owns the store and may make roles. docs/tenancy.md says what a
+    tenant can and can't do.
+    """
+
+
+database_option = click.option(
+    "--database",
+    metavar="DSN",
+    envvar="SENDONCE_DATABASE",
+    show_envvar=True,
+    required=True,
+    help="The store, as its owner: postgresql://owner@host/sendonce.",
+)
+
+
+def secret_options(command: Command) -> Command:
+    """Add --address and --write."""
+    options = (
+        click.option(
+            "--address",
+            metavar="DSN",
+            help="The same database as Pods reach it, without user and password. Default: as in --database.",
+        ),
+        click.option(
+            "--write",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Write the Secret into a new file that only you can read, not to standard output.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def run(database: str, work: Callable[[Connection], Awaitable[T]]) -> T:
+    """Do it with a connection to the store."""
+
+    async def connected() -> T:
+        async with open_store(StoreChoice(database, default_data_folder(), "default")) as conn:
+            return await work(conn)
+
+    return asyncio.run(connected())
+
+
+def reachable(database: str, address: str | None) -> str:
+    """The address for Pods. Raises CliError when nobody but this machine could use it, and TenancyError."""
+    if address is not None:
+        tenancy.check_address(address)
+        return address
+    host = str(tenancy.check_address(database).get("host") or "")
+    if not host or host.startswith(("/", "@")):
+        example = "postgresql://db.example:5432/sendonce"
+        raise CliError(f"--address: is needed, as --database is a socket that no Pod can reach: give {example}, say")
+    return database
+
+
+def hand_over(login: Login, address: str, file: Path | None) -> None:
+    """Print the Secret, or write it into a file."""
+    text = yaml.safe_dump(tenancy.secret(login, login.dsn(address)), sort_keys=False)
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(text)
+    click.echo(f"{file}: Secret {tenancy.SECRET_NAME} for namespace {login.namespace}", err=True)
+
+
+def check_file(file: Path | None) -> None:
+    """Before a password is made that would be lost. Raises CliError."""
+    if file is not None and file.exists():
+        raise CliError(f"--write: {file} is there already; name a new file")
+    if file is not None and not os.access(file.absolute().parent, os.W_OK):
+        raise CliError(f"--write: {file.absolute().parent} is no folder that you can write to")
+
+
+@tenant_group.command(
+    "add",
+    epilog="""\b
+Examples:
+  sendonce tenant add shop --database postgresql://owner@db/sendonce | kubectl apply -f -
+  sendonce tenant add shop --address postgresql://db.data.svc:5432/sendonce --write secret.yaml
+
+\b
+Exit codes: 0 made, 2 it has a login already, or the login of --database may not make one.
+""",
+)
+@click.argument("namespace")
+@secret_options
+@database_option
+def add_command(*, namespace: str, address: str | None, write: Path | None, database: str) -> int:
+    """Make the login of a namespace and print its Secret: the only time that the password is shown."""
+    check_file(write)
+    where = reachable(database, address)
+    hand_over(run(database, lambda conn: tenancy.add(conn, namespace)), where, write)
+    return Exit.OK
+
+
+@tenant_group.command(
+    "rotate",
+    epilog="""\b
+Examples:
+1. sendonce tenant rotate shop | kubectl apply -f -
+2. kubectl -n shop rollout restart deployment -l sendonce.dev/campaign
+3. sendonce tenant rotate shop --finish
+
+\b
+With --now, workers stop at the next statement and come back with the new Secret.
+""",
+)
+@click.argument("namespace")
+@click.option("--finish", is_flag=True, help="Lock out every login but the newest, and drop them.")
+@click.option("--now", is_flag=True, help="A new login, and lock out the others at once: a password became known.")
+@secret_options
+@database_option
+def rotate_command(  # noqa: PLR0913 - one parameter per option
+    *, namespace: str, finish: bool, now: bool, address: str | None, write: Path | None, database: str
+) -> int:
+    """Make another login for a namespace and print its Secret; the one before stays good until --finish."""
+    if finish and (now or address is not None or write is not None):
+        raise CliError("--finish: makes no Secret; leave --now, --address and --write out")
+    if not finish:
+        check_file(write)
+        where = reachable(database, address)
+        hand_over(run(database, lambda conn: tenancy.rotate(conn, namespace)), where, write)
+    if finish or now:
+        tell(run(database, lambda conn: tenancy.retire(conn, namespace)))
+    return Exit.OK
+
+
+@tenant_group.command(
+    "list",
+    epilog="""\b
+Examples:
+  sendonce tenant list --database postgresql://owner@db/sendonce
+  sendonce tenant list -o json
+""",
+)
+@database_option
+@output_option
+def list_command(*, database: str, output: str) -> int:
+    """List namespaces with a login."""
+    found = run(database, tenancy.tenants)
+    columns = ["NAMESPACE", "LOGINS", "SINCE", "SESSIONS", "UNFINISHED CAMPAIGNS", "NOT DROPPED"]
+    emit(found, output, lambda: table(columns, map(_row, found)) if found else Text("none"))
+    return Exit.OK
+
+
+def _row(tenant: Tenant) -> tuple[object, ...]:
+    logins = ", ".join(tenant.logins)
+    return (tenant.namespace, logins, tenant.since, tenant.sessions, tenant.unfinished, tenant.retired)
+
+
+@tenant_group.command(
+    "remove",
+    epilog="""\b
+Examples:
+  sendonce tenant remove shop --database postgresql://owner@db/sendonce
+
+\b
+The namespace's campaigns, suppressions and opt-outs stay.
+
+\b
+Exit codes: 0 removed, 2 it has campaigns that are not finished, or no login.
+""",
+)
+@click.argument("namespace")
+@database_option
+def remove_command(*, namespace: str, database: str) -> int:
+    """Lock out a namespace, end its sessions and drop its logins."""
+    tell(run(database, lambda conn: tenancy.remove(conn, namespace)))
+    return Exit.OK
+
+
+def tell(removed: Sequence[Removed]) -> None:
+    """Say what became of logins; standard output may be a Secret's."""
+    for one in removed:
+        left = "is dropped" if one.left is None else f"is locked out, but could not be dropped: {one.left}"
+        click.echo(f"{one.role} {left}", err=True)
+    if not removed:
+        click.echo("there was no other login", err=True)

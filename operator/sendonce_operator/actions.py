@@ -1,0 +1,136 @@
+"""NotificationActions: an order in, applied once per (campaign, name), its result in its status.
+
+The store keeps what an action did, so that one that dies half-way goes on, and one that is made again does nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from sendonce_operator.cluster import ClusterError
+from sendonce_operator.decisions import refusal
+from sendonce_operator.decisions.actions import (
+    ActionSituation,
+    action_events,
+    action_status,
+    is_over,
+    order_of,
+)
+from sendonce_operator.decisions.facts import LEDGER_ANNOTATION, Refusal
+from sendonce_operator.ledger import STORE_ERRORS
+from sendonce_operator.objects import CAMPAIGN, Action, Campaign
+from sendonce_operator.paths import API_VERSION, Key
+from sendonce_operator.publishing import publish
+from sendonce_operator.runtime import Runtime
+from sendonce_operator.starting import precondition
+from sendonce_store import actions, ledger, operating
+from sendonce_store.actions import ActionError, Applied, Order, Target
+from sendonce_store.connection import Connection
+from sendonce_store.spec import ActionSpec, ActionStatus, ActionType
+
+logger = logging.getLogger(__name__)
+# beside the longest time-out: how much longer an attempt can be under way
+PATIENCE_MARGIN = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an order: one of them, or nothing yet."""
+
+    applied: Applied | None = None
+    refused: str | None = None
+    refusal: Refusal | None = None
+
+
+async def reconcile_action(runtime: Runtime, key: Key) -> bool:
+    """Apply an order and show its result; False: it is to be tried again."""
+    action = runtime.watched.actions.get(key)
+    if action is None or action.subject.deleting or is_over(action.subject.status):
+        return True
+    outcome = await _attempt(runtime, action)
+    situation = ActionSituation(action.subject, runtime.now(), outcome.applied, outcome.refused, outcome.refusal)
+    wanted = action_status(situation)
+    try:
+        await _adopt(runtime, action)
+        events = action_events(action.subject.status, ActionStatus.from_wire(wanted))
+        await publish(runtime, action, wanted, events)
+    except ClusterError as error:
+        logger.warning("%s: %s", key.name, error)
+        return False
+    return outcome.applied is not None or outcome.refused is not None
+
+
+async def _attempt(runtime: Runtime, action: Action) -> Outcome:
+    if action.spec is None:
+        refused = refusal.invalid_spec(action.invalid, ActionSpec) if action.invalid else refusal.starting()
+        return Outcome(refusal=refused)
+    campaign = runtime.watched.campaigns.get(_campaign_key(action, action.spec))
+    if campaign is None:
+        what = f"spec.campaignRef: NotificationCampaign {action.spec.campaign_ref.name}"
+        return Outcome(refusal=refusal.missing(action.subject, what, runtime.now(), "CampaignNotFound"))
+    try:
+        return await _apply(runtime, action, action.spec, campaign)
+    except ActionError as error:
+        return Outcome(refused=str(error))
+    except STORE_ERRORS as error:
+        return Outcome(refusal=refusal.store_unavailable(str(error)))
+
+
+def _campaign_key(action: Action, spec: ActionSpec) -> Key:
+    return Key(CAMPAIGN, action.key.namespace, spec.campaign_ref.name)
+
+
+async def _apply(runtime: Runtime, action: Action, spec: ActionSpec, campaign: Campaign) -> Outcome:
+    async with runtime.ledger.use() as conn:
+        known = await operating.find(conn, campaign.key.namespace, campaign.send_key)
+        if known is None and spec.type is ActionType.RESUME:
+            return await _begin_anew(runtime, campaign)
+        if known is None or known.owner_uid != campaign.subject.uid:
+            return Outcome(refusal=refusal.starting())
+        order = await _order(conn, action, spec, known.id)
+        applied = await actions.apply(conn, Target(known.id, known.namespace), order)
+    _look_at(runtime, campaign.key)
+    return Outcome(applied=applied)
+
+
+async def _order(conn: Connection, action: Action, spec: ActionSpec, campaign_id: int) -> Order:
+    patience = await ledger.longest_timeout(conn, campaign_id) + PATIENCE_MARGIN
+    return order_of(action.key.name, spec, patience)
+
+
+async def _begin_anew(runtime: Runtime, campaign: Campaign) -> Outcome:
+    """A person takes it on them that no store has sent this: the object forgets that one had it."""
+    metadata = {"uid": campaign.subject.uid, "annotations": {LEDGER_ANNOTATION: None}}
+    try:
+        body = await runtime.cluster.patch(campaign.key.path, {"metadata": metadata})
+        version = body["metadata"]["resourceVersion"]
+        start = {"metadata": precondition(campaign, version), "status": {"startTime": None}}
+        runtime.watched.note(CAMPAIGN, await runtime.cluster.patch(campaign.key.status_path, start))
+    except ClusterError as error:
+        logger.warning("%s: %s", campaign.key.name, error)
+        return Outcome(refusal=refusal.starting())
+    _look_at(runtime, campaign.key)
+    return Outcome(applied=Applied(0, 0, "the campaign begins anew in this store"))
+
+
+def _look_at(runtime: Runtime, key: Key) -> None:
+    """Rows changed: what had been settled may be open again."""
+    tracked = runtime.tracked.get(key)
+    if tracked is not None:
+        tracked.settled = False
+        if tracked.refusal is not None:
+            tracked.retry_at = 0.0
+    runtime.touch(key)
+
+
+async def _adopt(runtime: Runtime, action: Action) -> None:
+    """The action goes with its campaign: an ownerReference, unless it has one."""
+    if action.spec is None or action.owned:
+        return
+    campaign = runtime.watched.campaigns.get(_campaign_key(action, action.spec))
+    if campaign is None:
+        return
+    owner = {"apiVersion": API_VERSION, "kind": CAMPAIGN, "name": campaign.key.name, "uid": campaign.subject.uid}
+    metadata = {"uid": action.subject.uid, "ownerReferences": [owner]}
+    await runtime.cluster.patch(action.key.path, {"metadata": metadata})

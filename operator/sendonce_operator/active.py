@@ -1,0 +1,186 @@
+"""The operator's one loop: every second, all active campaigns in one query; what differs goes to the cluster.
+
+retry      campaigns that were refused, whose time has come or whose surroundings changed, are reconciled
+look       one query for all campaigns that are active, or whose objects don't yet say how they ended
+size       each one's Deployment
+conduct    campaigns without a worker are moved by the operator: a deadline passes while nobody sends
+show       each one's status, where it differs
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Mapping
+
+from sendonce_operator import showing
+from sendonce_operator.cluster import ClusterError
+from sendonce_operator.conducting import conduct_too
+from sendonce_operator.decisions.progress import follow
+from sendonce_operator.decisions.size import replicas
+from sendonce_operator.deployments import current_replicas, deploy
+from sendonce_operator.ledger import STORE_ERRORS
+from sendonce_operator.objects import Campaign
+from sendonce_operator.paths import Key
+from sendonce_operator.providing import facts_of
+from sendonce_operator.reconcile import reconcile
+from sendonce_operator.runtime import Runtime, Tracked
+from sendonce_operator.watched import providers_named
+from sendonce_store import ledger, operating
+from sendonce_store.connection import Connection
+from sendonce_store.standing import Overview
+
+logger = logging.getLogger(__name__)
+# campaigns that are worked on at a time
+SIDE_BY_SIDE = 20
+OWNERS_SECONDS = 20.0
+
+
+class ActiveLoop:
+    """Looks after all campaigns."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Nothing runs before `run`."""
+        self._runtime = runtime
+        self._slots = asyncio.Semaphore(SIDE_BY_SIDE)
+        self._seen_at = float("-inf")
+        self.looked_at = time.monotonic()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look again and again."""
+        while not stop.is_set():
+            began = time.monotonic()
+            try:
+                await self._tick()
+            except Exception:
+                logger.exception("a look at the active campaigns failed; it is repeated")
+            self.looked_at = time.monotonic()
+            self._runtime.metrics.tick.observe(self.looked_at - began)
+            tick = self._runtime.settings.tick
+            await self._pause(stop, max(tick / 10, tick - (self.looked_at - began)))
+
+    async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
+        """Wait for the next tick; a fifth of that when something happened."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), seconds / 5)
+        waits = [asyncio.ensure_future(one.wait()) for one in (stop, self._runtime.wake)]
+        await asyncio.wait(waits, timeout=seconds * 4 / 5, return_when=asyncio.FIRST_COMPLETED)
+        self._runtime.wake.clear()
+        for wait in waits:
+            wait.cancel()
+
+    async def _tick(self) -> None:
+        runtime = self._runtime
+        self._forget_gone()
+        await self._retry()
+        try:
+            overviews = await self._look()
+        except STORE_ERRORS as error:
+            runtime.store_down = str(error)
+            runtime.metrics.store_up.set(0)
+            overviews = {}
+        else:
+            runtime.store_down = None
+            runtime.metrics.store_up.set(1)
+        keys = [key for key in runtime.watched.campaigns if key in runtime.tracked]
+        await asyncio.gather(*(self._one(key, overviews) for key in keys))
+
+    def _forget_gone(self) -> None:
+        runtime = self._runtime
+        for key in [key for key in runtime.tracked if key not in runtime.watched.campaigns]:
+            del runtime.tracked[key]
+            runtime.metrics.forget(key)
+
+    # --- retry -------------------------------------------------------------------------------------------------------
+    async def _retry(self) -> None:
+        touched, self._runtime.touched = self._runtime.touched, set()
+        due = [key for key, campaign in self._runtime.watched.campaigns.items() if self._is_due(campaign, touched)]
+        await asyncio.gather(*(self._reconcile(key) for key in due))
+
+    def _is_due(self, campaign: Campaign, touched: set[Key]) -> bool:
+        tracked = self._runtime.track(campaign)
+        if campaign.subject.deleting:
+            return False
+        if tracked.reconciled != campaign.subject.generation and tracked.retry_at is None:
+            return True
+        if tracked.retry_at is None:
+            return False
+        if asyncio.get_running_loop().time() >= tracked.retry_at:
+            return True
+        return campaign.key in touched or any(key in touched for key in providers_named(campaign))
+
+    async def _reconcile(self, key: Key) -> None:
+        async with self._slots:
+            await reconcile(self._runtime, key)
+
+    # --- look --------------------------------------------------------------------------------------------------------
+    async def _look(self) -> Mapping[int, Overview]:
+        runtime = self._runtime
+        mine = {one.campaign_id: one for one in runtime.tracked.values() if one.campaign_id is not None}
+        async with runtime.look_ledger.use() as conn:
+            active = await operating.active(conn)
+            wanted = [each for each, one in mine.items() if each in active or not one.settled]
+            found = await ledger.overviews_of(conn, wanted) if wanted else []
+            await self._note_owners(conn, {each: mine[each].uid for each in wanted if each in active})
+            states = await operating.provider_states(conn)
+        runtime.pauses = {Key(state.kind, state.namespace, state.name): state for state in states}
+        return {overview.id: overview for overview in found}
+
+    async def _note_owners(self, conn: Connection, owners: Mapping[int, str]) -> None:
+        if time.monotonic() - self._seen_at >= OWNERS_SECONDS and owners:
+            await operating.seen(conn, owners)
+            self._seen_at = time.monotonic()
+
+    # --- one campaign ------------------------------------------------------------------------------------------------
+    async def _one(self, key: Key, overviews: Mapping[int, Overview]) -> None:
+        campaign, tracked = self._runtime.watched.campaigns.get(key), self._runtime.tracked.get(key)
+        if campaign is None or tracked is None or tracked.uid != campaign.subject.uid:
+            return
+        overview = overviews.get(tracked.campaign_id) if tracked.campaign_id is not None else None
+        if overview is None and tracked.settled:
+            return
+        if overview is None and tracked.campaign_id is not None and self._runtime.store_down is None:
+            self._row_is_gone(tracked)
+        async with self._slots:
+            try:
+                await self._look_after(campaign, tracked, overview)
+            except ClusterError as error:
+                logger.warning("%s: %s", key.name, error)
+            except STORE_ERRORS as error:
+                logger.warning("%s: store: %s", key.name, error)
+            except Exception:
+                # one campaign that breaks something is no reason to leave the others alone
+                logger.exception("%s could not be looked after", key.name)
+            self.looked_at = time.monotonic()
+
+    @staticmethod
+    def _row_is_gone(tracked: Tracked) -> None:
+        """The store was replaced by one that does not know the campaign: ask anew whose it is."""
+        tracked.campaign_id, tracked.progress = None, None
+        tracked.retry_at = asyncio.get_running_loop().time()
+
+    async def _look_after(self, campaign: Campaign, tracked: Tracked, overview: Overview | None) -> None:
+        runtime = self._runtime
+        if overview is not None:
+            tracked.settled = tracked.settled and overview.ended is not None
+            tracked.progress = follow(tracked.progress, overview)
+            runtime.metrics.campaign(campaign.key, overview)
+            await conduct_too(runtime, tracked, overview)
+            await self._size(campaign, tracked, overview)
+        await showing.show(runtime, campaign.key, tracked, overview)
+
+    async def _size(self, campaign: Campaign, tracked: Tracked, overview: Overview) -> None:
+        """Workers for a campaign whose content is frozen; what is refused gets none."""
+        runtime, status = self._runtime, campaign.subject.status
+        if campaign.spec is None or campaign.subject.deleting:
+            return
+        wanted = 0
+        started = status is not None and status.start_time is not None
+        # what passes by itself is no reason to send workers home
+        if started and (tracked.refusal is None or not tracked.refusal.stalled):
+            facts = facts_of(runtime, campaign)
+            current = current_replicas(runtime, campaign)
+            wanted = replicas(overview, campaign.spec, facts, runtime.settings.defaults, current)
+        await deploy(runtime, campaign, wanted)

@@ -1,0 +1,80 @@
+"""What a worker finds as files: ConfigMaps and Secrets of its campaign and providers, and the store's address.
+
+    /etc/sendonce/configmaps/<name>/<key>
+    /etc/sendonce/secrets/<name>/<key>
+    /etc/sendonce-store/<key>
+
+Each is mounted whole, never by subPath or key: a mount of that kind would not follow a rotation, and the worker could
+not say which keys there are when one is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sendonce_operator.decisions.facts import Defaults, ProviderFacts
+from sendonce_store.spec import CampaignSpec, Recipients
+
+FILES = "/etc/sendonce"
+STORE = "/etc/sendonce-store"
+_STORE_VOLUME = "store"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Mount:
+    """One object that becomes a folder. `folder`: configmaps or secrets."""
+
+    folder: str
+    name: str
+
+    @property
+    def volume(self) -> str:
+        """A name for the volume: the object's own may be too long for one."""
+        digest = hashlib.sha256(f"{self.folder}/{self.name}".encode()).hexdigest()[:16]
+        return f"{self.folder[:-1]}-{digest}"
+
+
+def store_file(defaults: Defaults) -> str:
+    """Where the worker finds the store's connection string."""
+    return f"{STORE}/{defaults.store_secret_key}"
+
+
+def volumes(spec: CampaignSpec, providers: Sequence[ProviderFacts], defaults: Defaults) -> list[dict[str, Any]]:
+    """The Pod's volumes, in a fixed order."""
+    store = {"name": _STORE_VOLUME, "secret": {"secretName": defaults.store_secret, "optional": True}}
+    return [store, *(_volume(mount) for mount in _mounts(spec, providers))]
+
+
+def volume_mounts(spec: CampaignSpec, providers: Sequence[ProviderFacts]) -> list[dict[str, Any]]:
+    """The container's mounts, in the same order."""
+    found = [(STORE, _STORE_VOLUME)]
+    found += [(f"{FILES}/{mount.folder}/{mount.name}", mount.volume) for mount in _mounts(spec, providers)]
+    return [{"name": volume, "mountPath": path, "readOnly": True} for path, volume in found]
+
+
+def _volume(mount: _Mount) -> dict[str, Any]:
+    if mount.folder == "configmaps":
+        return {"name": mount.volume, "configMap": {"name": mount.name, "optional": True}}
+    return {"name": mount.volume, "secret": {"secretName": mount.name, "optional": True}}
+
+
+def _mounts(spec: CampaignSpec, providers: Sequence[ProviderFacts]) -> list[_Mount]:
+    credentials = {_Mount("secrets", name) for provider in providers for name in provider.secrets}
+    return sorted({*credentials, *_sources(spec.recipients)})
+
+
+def _sources(recipients: Recipients) -> Iterator[_Mount]:
+    """Templates are not among them: the operator reads those once, when it freezes the content."""
+    if recipients.config_map_key_ref is not None:
+        yield _Mount("configmaps", recipients.config_map_key_ref.name)
+    http = recipients.http
+    references = (
+        recipients.secret_key_ref,
+        http.url_secret_key_ref if http else None,
+        http.headers_secret_ref if http else None,
+        recipients.postgres.dsn_secret_key_ref if recipients.postgres else None,
+    )
+    yield from (_Mount("secrets", reference.name) for reference in references if reference is not None)

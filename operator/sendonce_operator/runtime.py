@@ -1,0 +1,101 @@
+"""What the operator's parts share: settings, the cluster, the store, what is watched, and what is known of campaigns.
+
+All of it can be lost: after a restart it is read anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from sendonce_operator.canary import Canary
+from sendonce_operator.cluster import Cluster
+from sendonce_operator.decisions.facts import Adoption, FarEndError, Refusal
+from sendonce_operator.decisions.progress import Progress
+from sendonce_operator.ledger import Ledger
+from sendonce_operator.metrics import OperatorMetrics
+from sendonce_operator.objects import Campaign
+from sendonce_operator.paths import Key
+from sendonce_operator.settings import OperatorSettings
+from sendonce_operator.watched import Watched
+from sendonce_store import operating
+from sendonce_store.connection import Connection
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Tracked:
+    """What is known of one campaign object beside the object itself. Times are the loop's.
+
+    `campaign_id`: its row, None while it has none. `settled`: it has ended, and its object says so.
+    """
+
+    uid: str
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    campaign_id: int | None = None
+    adoption: Adoption = Adoption.NEW
+    refusal: Refusal | None = None
+    reconciled: int = -1  # the generation that was reconciled last
+    retry_at: float | None = None
+    failures: int = 0
+    progress: Progress | None = None
+    errors: tuple[FarEndError, ...] | None = None
+    errors_of: tuple[int, int] = (0, 0)  # the counts that the errors were read for
+    errors_at: float = float("-inf")
+    patched_at: float = float("-inf")
+    conducted_at: float = float("-inf")
+    settled: bool = False
+
+
+class Runtime:
+    """One operator."""
+
+    def __init__(self, settings: OperatorSettings, cluster: Cluster, metrics: OperatorMetrics) -> None:
+        """Nothing is read yet, and nothing is opened."""
+        self.settings = settings
+        self.cluster = cluster
+        self.ledger = Ledger(settings.dsn)
+        # reconciles that wait for the API server must not keep the loop from looking
+        self.look_ledger = Ledger(settings.dsn, size=1)
+        self.metrics = metrics
+        self.watched = Watched(self.touch)
+        self.canary = Canary()
+        self.tracked: dict[Key, Tracked] = {}
+        self.touched: set[Key] = set()
+        self.wake = asyncio.Event()
+        self.synced: dict[Key, tuple[str, int]] = {}  # providers that the store has, as of which generation
+        self.gone: set[Key] = set()  # providers whose objects were deleted, and that the store may not know of yet
+        self.pauses: dict[Key, operating.ProviderState] = {}
+        self.store_down: str | None = None  # why the store can't be used now
+        self._store_id: str | None = None
+
+    async def close(self) -> None:
+        """Close the connections to the store."""
+        await self.ledger.close()
+        await self.look_ledger.close()
+
+    def touch(self, key: Key) -> None:
+        """Something happened to an object."""
+        self.touched.add(key)
+        self.wake.set()
+
+    def track(self, campaign: Campaign) -> Tracked:
+        """What is known of an object; another uid under the same name is somebody else."""
+        known = self.tracked.get(campaign.key)
+        if known is None or known.uid != campaign.subject.uid:
+            known = self.tracked[campaign.key] = Tracked(campaign.subject.uid)
+        return known
+
+    async def store_id(self, conn: Connection) -> str:
+        """The identity of the store."""
+        if self._store_id is None:
+            self._store_id = await operating.store_id(conn)
+        return self._store_id
+
+    @staticmethod
+    def now() -> datetime:
+        """The operator's clock, in whole seconds."""
+        return datetime.now(UTC).replace(microsecond=0)

@@ -1,0 +1,121 @@
+"""What is done now and then: expired objects are deleted, and recipients' data that has been kept long enough.
+
+Also what a watch may have lost: every minute all objects of ours are listed, and compared with what was watched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from sendonce_operator.canary import version_of
+from sendonce_operator.cluster import ClusterError
+from sendonce_operator.decisions.lifetime import delete_at
+from sendonce_operator.ledger import STORE_ERRORS
+from sendonce_operator.objects import ACTION, CAMPAIGN, CLUSTER_PROVIDER, PROVIDER, key_of
+from sendonce_operator.paths import CAMPAIGN_LABEL, Key, listing
+from sendonce_operator.providers import reconcile_provider, suspend_gone
+from sendonce_operator.runtime import Runtime
+from sendonce_operator.showing import situation_of
+from sendonce_store import operating, retention
+from sendonce_store.retention import RetentionError
+
+logger = logging.getLogger(__name__)
+KINDS = (CLUSTER_PROVIDER, PROVIDER, CAMPAIGN, ACTION)
+EXPIRY_SECONDS = 5.0
+PROVIDER_SECONDS = 5.0
+RETENTION_SECONDS = 600.0
+PAGE = "500"
+
+
+async def repeat(job: Callable[[], Awaitable[None]], seconds: float, stop: asyncio.Event) -> None:
+    """Do a job every so often; one that fails is done again the next time."""
+    while not stop.is_set():
+        try:
+            await job()
+        except (ClusterError, *STORE_ERRORS) as error:
+            logger.warning("%s: %s", getattr(job, "__name__", job), error)
+        except Exception:
+            logger.exception("upkeep failed; it is repeated")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), seconds)
+
+
+# --- time is over ----------------------------------------------------------------------------------------------------
+async def delete_expired(runtime: Runtime) -> None:
+    """Delete the objects of campaigns that ended long enough ago. Raises ClusterError."""
+    for key, tracked in list(runtime.tracked.items()):
+        campaign = runtime.watched.campaigns.get(key)
+        if campaign is None or campaign.subject.deleting or not tracked.settled:
+            continue
+        when = delete_at(situation_of(runtime, campaign, tracked, None))
+        if when is not None and when <= runtime.now():
+            runtime.metrics.writes.labels("delete").inc()
+            await runtime.cluster.delete(key.path, tracked.uid)
+
+
+async def delete_data(runtime: Runtime) -> None:
+    """Delete recipients' data that has been kept long enough. Raises the store's errors."""
+    async with runtime.ledger.use() as conn:
+        for namespace in await operating.namespaces(conn):
+            for campaign_id in await retention.due_campaigns(conn, namespace):
+                with contextlib.suppress(RetentionError):
+                    deleted = await retention.delete_data(conn, campaign_id)
+                    logger.info("campaign %s: recipients' data deleted: %s", campaign_id, deleted)
+
+
+async def look_at_providers(runtime: Runtime) -> None:
+    """Bring what workers found out about providers into their statuses, and settings that failed into the store."""
+    await suspend_gone(runtime)
+    for key in list(runtime.watched.providers):
+        await reconcile_provider(runtime, key)
+
+
+# --- what a watch may have lost --------------------------------------------------------------------------------------
+async def resync(runtime: Runtime) -> None:
+    """List all objects of ours, and take in what was not watched. Raises ClusterError."""
+    runtime.metrics.canary_age.set(runtime.canary.age(time.monotonic()))
+    for kind in KINDS:
+        await _resync(runtime, kind)
+    await resync_deployments(runtime)
+
+
+async def _resync(runtime: Runtime, kind: str) -> None:
+    before = set(runtime.watched.campaigns) | set(runtime.watched.providers) | set(runtime.watched.actions)
+    present: dict[Key, int] = {}
+    query = {"limit": PAGE}
+    while True:
+        page = await runtime.cluster.get(listing(kind), query)
+        for body in page.get("items", []):
+            present[key_of(kind, body)] = version_of(body)
+            runtime.watched.note(kind, body)
+        token = page["metadata"].get("continue")
+        if not token:
+            break
+        query = {"limit": PAGE, "continue": token}
+    runtime.canary.compare(kind, present, time.monotonic())
+    # what came while the list was being read is not in it
+    gone = [key for key in before if key.kind == kind and key not in present]
+    runtime.watched.forget(gone)
+    runtime.gone.update(key for key in gone if key.kind in {PROVIDER, CLUSTER_PROVIDER})
+
+
+async def resync_deployments(runtime: Runtime) -> None:
+    """List the Deployments of all campaigns. Raises ClusterError."""
+    page = await runtime.cluster.get("/apis/apps/v1/deployments", {"labelSelector": CAMPAIGN_LABEL})
+    for body in page.get("items", []):
+        runtime.watched.note_deployment(body)
+
+
+async def background(runtime: Runtime, stop: asyncio.Event) -> None:
+    """Do all of it until `stop`."""
+    jobs = (
+        (lambda: delete_expired(runtime), EXPIRY_SECONDS),
+        (lambda: look_at_providers(runtime), PROVIDER_SECONDS),
+        (lambda: delete_data(runtime), RETENTION_SECONDS),
+        (lambda: resync(runtime), runtime.settings.resync),
+    )
+    await asyncio.gather(*(repeat(job, seconds, stop) for job, seconds in jobs))

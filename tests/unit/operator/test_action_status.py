@@ -1,0 +1,133 @@
+"""What an action's status says, the order that it gives, and which changes are told."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.operator_cases.health import argocd, kstatus
+from tests.operator_cases.situations import NOW, SUBJECT, conditions
+
+from sendonce_cli.orders import order_of as order_of_document
+from sendonce_operator.decisions import refusal
+from sendonce_operator.decisions.actions import (
+    ActionSituation,
+    action_events,
+    action_status,
+    applied_event,
+    is_over,
+    order_of,
+)
+from sendonce_operator.decisions.facts import Refusal, Subject
+from sendonce_store.actions import Applied
+from sendonce_store.spec import ActionSpec, ActionStatus, Metadata, NotificationAction
+
+ACTION: Subject[ActionStatus] = Subject(
+    "9a", "shop", "spring-retry-1", 1, "1", SUBJECT.created_at, deleting=False, annotations={}, status=None
+)
+APPLIED = Applied(12, 10, "10 of 12 deliveries changed")
+
+
+def looked(**changes: Any) -> ActionSituation:
+    return replace(ActionSituation(ACTION, NOW), **changes)
+
+
+def again(before: ActionSituation, **changes: Any) -> ActionSituation:
+    seen = ActionStatus.from_wire(action_status(before))
+    later = replace(before, subject=replace(before.subject, status=seen), now=before.now + timedelta(seconds=10))
+    return replace(later, **changes)
+
+
+def told(asked: ActionSituation) -> list[tuple[str, str]]:
+    new = ActionStatus.from_wire(action_status(asked))
+    return [(event.type, event.reason) for event in action_events(asked.subject.status, new)]
+
+
+STATES = [
+    (looked(), {"Reconciling": "True", "Complete": "False", "Failed": "False"}, "InProgress", "Progressing"),
+    (looked(applied=APPLIED), {"Complete": "True", "Failed": "False"}, "Current", "Healthy"),
+    (looked(refused="gone"), {"Stalled": "True", "Complete": "False", "Failed": "True"}, "Failed", "Degraded"),
+    (
+        looked(refusal=Refusal("CampaignNotFound", "x", stalled=True)),
+        {"Stalled": "True", "Complete": "False", "Failed": "False"},
+        "Failed",
+        "Degraded",
+    ),
+    (
+        looked(refusal=refusal.store_unavailable("x")),
+        {"Reconciling": "True", "Complete": "False", "Failed": "False"},
+        "InProgress",
+        "Progressing",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "expected", "health", "argo"), STATES)
+def test_conditions_and_what_tools_make_of_them(
+    asked: ActionSituation, expected: dict[str, str], health: str, argo: str
+) -> None:
+    wire = action_status(asked)
+    assert {name: state for name, (state, _) in conditions(wire).items()} == expected
+    assert kstatus(wire, 1) == health
+    assert argocd("NotificationAction", wire)[0] == argo
+    assert told(again(asked)) == []
+
+
+def test_what_it_did_and_when() -> None:
+    begun = again(looked(), applied=APPLIED)
+    wire = action_status(begun)
+    assert (wire["matched"], wire["changed"]) == (12, 10)
+    assert (wire["startTime"], wire["completionTime"]) == ("2026-12-04T09:00:00Z", "2026-12-04T09:00:10Z")
+
+
+def test_what_waits_has_not_begun() -> None:
+    waiting = looked(refusal=refusal.missing(ACTION, "x", NOW, "CampaignNotFound"))
+    assert "startTime" not in action_status(waiting)
+
+
+def test_an_end_stays_as_it_is() -> None:
+    done = looked(applied=APPLIED)
+    wire = action_status(done)
+    assert is_over(ActionStatus.from_wire(wire))
+    assert action_status(again(done, applied=Applied(0, 0, "", again=True))) == wire
+    assert not is_over(None)
+    assert not is_over(ActionStatus.from_wire(action_status(looked())))
+
+
+def test_changes_that_are_told() -> None:
+    assert told(looked()) == []
+    assert told(again(looked(), applied=APPLIED)) == [("Normal", "ActionApplied")]
+    assert told(again(looked(), refused="x")) == [("Warning", "Failed")]
+    assert told(looked(refusal=Refusal("CampaignNotFound", "x", stalled=True))) == [("Warning", "Stalled")]
+
+
+ORDERS: list[dict[str, Any]] = [
+    {"type": "Retry"},
+    {"type": "Resume"},
+    {"type": "Promote"},
+    {"type": "Resolve", "resolveAs": "Resend"},
+    {
+        "type": "Retry",
+        "deliveries": {
+            "states": ["Failed", "Cancelled"],
+            "reasons": ["RetriesExhausted", "Permanent"],
+            "codes": ["4.2.2"],
+            "channels": ["Email", "SMS"],
+            "limit": 500,
+        },
+    },
+]
+
+
+@pytest.mark.parametrize("wire", ORDERS)
+def test_an_order_is_the_one_that_the_command_line_gives(wire: dict[str, Any]) -> None:
+    spec = ActionSpec.from_wire(wire | {"campaignRef": {"name": "spring"}})
+    document = NotificationAction(metadata=Metadata(name="a"), spec=spec)
+    assert order_of("a", spec, 32.0) == replace(order_of_document(document), patience=32.0)
+
+
+def test_the_campaign_is_told_too() -> None:
+    spec = ActionSpec.from_wire({"type": "Retry", "campaignRef": {"name": "spring"}})
+    assert applied_event("spring-retry-1", spec, APPLIED.message).message == (
+        "Retry spring-retry-1: 10 of 12 deliveries changed"
+    )
