@@ -69,7 +69,9 @@ async def test_each_deadline_is_kept_whatever_the_order_in_which_they_were_start
     deadlines.start(early, now + 0.05)
     deadlines.stop(never)
     passed = [await item.at - now for item in (early, late, later)]
-    assert passed == pytest.approx([0.05, 0.10, 0.15], abs=0.04)
+    # how late they are is the machine's affair; one clock tick early is an event loop's
+    assert all(at >= due - 0.002 for at, due in zip(passed, (0.05, 0.10, 0.15), strict=True))
+    assert passed == sorted(passed)
     assert not never.at.done()
 
 

@@ -56,8 +56,9 @@ async def stage(with_crds: Cluster, dsn: str, tmp_path: Path) -> AsyncIterator[S
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def _own_server() -> AsyncIterator[EmbeddedPostgres]:
-    # without TCP: its address is the same after every start
-    embedded = EmbeddedPostgres(Path(tempfile.gettempdir()) / f"sendonce-test-{uuid.uuid4().hex}")
+    # without TCP: its address is the same after every start. Another run clears away folders `sendonce-test-…` whose
+    # server is down, as this one is at times.
+    embedded = EmbeddedPostgres(Path(tempfile.gettempdir()) / f"sendonce-own-{uuid.uuid4().hex}")
     await embedded.start()
     await migrate(embedded.dsn())
     yield embedded

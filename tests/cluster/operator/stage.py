@@ -145,6 +145,14 @@ class Stage:
         found = await self.api.get(f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events")
         return [(one["type"], one["reason"]) for one in found["items"] if one["regarding"]["kind"].startswith("Notif")]
 
+    async def until_events(self, *reasons: str) -> None:
+        """Wait until there are Events with these reasons: they are written after the status."""
+
+        async def told() -> bool:
+            return {reason for _, reason in await self.events()} >= set(reasons)
+
+        await self.until_true(told, f"Events {', '.join(reasons)}")
+
     # --- waiting -----------------------------------------------------------------------------------------------------
     async def until(
         self,

@@ -16,4 +16,4 @@ async def test_a_campaign_that_is_applied_reaches_everybody_once_and_is_complete
     assert status["startTime"]
     assert status["completionTime"]
     assert found["metadata"]["annotations"]["sendonce.dev/ledger"]
-    assert {reason for _, reason in await stage.events()} >= {"Accepted", "Completed"}
+    await stage.until_events("Accepted", "Completed")

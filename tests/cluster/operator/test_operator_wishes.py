@@ -31,7 +31,7 @@ async def test_a_cancelled_campaign_fails_with_its_rest_unsent_and_its_counts_ad
     assert counts["total"] == 30 == counts["sent"] + counts["cancelled"]
     assert counts["sent"] == stage.received().total()
     await stage.until_replicas("spring", 0)
-    assert ("Normal", "Cancelled") in await stage.events()
+    await stage.until_events("Cancelled")
 
 
 async def test_a_campaign_that_is_cancelled_before_its_time_ends_without_a_worker(stage: Stage) -> None:
