@@ -81,7 +81,7 @@ async def judge(mutant: Mutant, pristine: Path, dsn: str) -> Verdict:
     return Verdict(mutant, {0: "SURVIVED", FAILED: "killed", None: "killed"}.get(code, BROKEN), output)
 
 
-async def _pytest(arguments: Sequence[str], copy: Path, dsn: str) -> tuple[int | None, str]:
+async def _pytest(arguments: Sequence[str], copy: Path, dsn: str, seconds: float = SECONDS) -> tuple[int | None, str]:
     """The exit code of pytest, None if it hung, and what it said."""
     path = os.pathsep.join(str(copy / package) for package in PACKAGES)
     env = {**os.environ, "PYTHONPATH": path, "SENDONCE_TEST_DSN": dsn, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -90,7 +90,7 @@ async def _pytest(arguments: Sequence[str], copy: Path, dsn: str) -> tuple[int |
         *command, cwd=copy, env=env, stdout=PIPE, stderr=STDOUT, start_new_session=True
     )
     try:
-        output, _ = await asyncio.wait_for(process.communicate(), SECONDS)
+        output, _ = await asyncio.wait_for(process.communicate(), seconds)
     except TimeoutError:
         os.killpg(process.pid, signal.SIGKILL)  # the workers that a test has started as well
         await process.wait()
@@ -123,7 +123,8 @@ async def judge_all(mutants: Sequence[Mutant], jobs: int) -> list[Verdict]:
 
 
 async def _pass_without(mutants: Sequence[Mutant], pristine: Path, dsn: str) -> None:
-    code, output = await _pytest(tests_of(mutant.rule for mutant in mutants), pristine, dsn)
+    tests = tests_of(mutant.rule for mutant in mutants)
+    code, output = await _pytest(tests, pristine, dsn, SECONDS * max(1, len(tests)))
     if code != 0:
         raise RuntimeError(f"the tests fail although no rule was taken out:\n{output[-4000:]}")
     print("without a mutant all tests pass", flush=True)
