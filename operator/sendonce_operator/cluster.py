@@ -75,9 +75,12 @@ class Cluster:
         """Merge-patch an object; a resourceVersion in it is a precondition. Raises ConflictError, ClusterError."""
         return await self._call("PATCH", path, body, content=_MERGE_PATCH, query={"fieldManager": FIELD_MANAGER})
 
-    async def apply(self, path: str, body: Object) -> Object:
-        """Server-side apply: the fields in `body` are ours, others are left alone. Raises ClusterError."""
-        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+    async def apply(self, path: str, body: Object, *, force: bool = True) -> Object:
+        """Server-side apply: the fields in `body` are ours, others are left alone. Raises ClusterError.
+
+        Without `force`, a field that somebody else has set raises ConflictError.
+        """
+        query = {"fieldManager": FIELD_MANAGER, "force": str(force).lower()}
         return await self._call("PATCH", path, body, content=_APPLY_PATCH, query=query)
 
     async def delete(self, path: str, uid: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from sendonce_operator import paths
 from sendonce_operator.decisions.deployment import deployment, deployment_name, is_current
 from sendonce_operator.objects import Campaign
-from sendonce_operator.providing import facts_of
+from sendonce_operator.providing import all_known, facts_of
 from sendonce_operator.runtime import Runtime
 
 logger = logging.getLogger(__name__)
@@ -30,6 +30,9 @@ async def deploy(runtime: Runtime, campaign: Campaign, replicas: int) -> None:
     live = runtime.watched.deployments.get(campaign.key)
     if campaign.spec is None or (live is None and replicas == 0):
         return
+    if not all_known(runtime, campaign):
+        await _send_home(runtime, campaign, replicas)
+        return
     facts = facts_of(runtime, campaign)
     wanted = deployment(campaign.subject, campaign.spec, facts, replicas, runtime.settings.defaults)
     if live is not None and int(live["spec"]["replicas"]) == replicas and is_current(live, wanted):
@@ -41,6 +44,20 @@ async def deploy(runtime: Runtime, campaign: Campaign, replicas: int) -> None:
         return
     runtime.metrics.writes.labels("deployment").inc()
     runtime.watched.note_deployment(await runtime.cluster.apply(path, wanted))
+
+
+async def _send_home(runtime: Runtime, campaign: Campaign, replicas: int) -> None:
+    """Nothing of the template can be told while a provider is not known, nor how many workers its pace can use.
+
+    A template without that provider's Secret would restart every worker.
+    """
+    live = runtime.watched.deployments.get(campaign.key)
+    if replicas or live is None or not _is_mine(live, campaign) or live["spec"]["replicas"] == 0:
+        return
+    path = paths.deployments(campaign.key.namespace, deployment_name(campaign.key.name))
+    body = {"metadata": {"uid": live["metadata"]["uid"]}, "spec": {"replicas": 0}}
+    runtime.metrics.writes.labels("deployment").inc()
+    runtime.watched.note_deployment(await runtime.cluster.patch(path, body))
 
 
 def _is_mine(live: Mapping[str, Any], campaign: Campaign) -> bool:

@@ -8,7 +8,8 @@
     actions      a person's orders, once each                                                   → actions
     upkeep       expired objects, old data, what a watch may have lost                          → upkeep, canary
 
-kopf runs in a thread with a loop of its own. This is the only module that knows it.
+kopf runs in a thread with a loop of its own. Its handlers are coroutines also where they wait for nothing: it calls a
+plain function in another thread, which costs more than what the function does. This is the only module that knows it.
 
 Exit codes: 0 stopped, 2 settings that a person must mend, 1 anything else.
 """
@@ -96,7 +97,7 @@ def register_campaigns(registry: kopf.OperatorRegistry, desk: Desk) -> None:
     plural = PLURALS[CAMPAIGN]
 
     @kopf.on.event(GROUP, VERSION, plural, registry=registry)
-    def shown(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
+    async def shown(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
         desk.show(CAMPAIGN, dict(body), type)
 
     @kopf.on.create(GROUP, VERSION, plural, registry=registry, id="campaign")
@@ -120,7 +121,7 @@ def register_provider(registry: kopf.OperatorRegistry, desk: Desk, kind: str) ->
     """Providers of one kind: without a finalizer, as nothing has to happen before one goes."""
 
     @kopf.on.event(GROUP, VERSION, PLURALS[kind], registry=registry)
-    def shown(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
+    async def shown(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
         desk.show(kind, dict(body), type)
 
     @kopf.on.create(GROUP, VERSION, PLURALS[kind], registry=registry, id="provider")
@@ -135,7 +136,7 @@ def register_actions(registry: kopf.OperatorRegistry, desk: Desk) -> None:
     plural = PLURALS[ACTION]
 
     @kopf.on.event(GROUP, VERSION, plural, registry=registry)
-    def shown(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
+    async def shown(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
         desk.show(ACTION, dict(body), type)
 
     @kopf.on.create(GROUP, VERSION, plural, registry=registry, id="action")
@@ -148,11 +149,11 @@ def register_workers(registry: kopf.OperatorRegistry, desk: Desk) -> None:
     """Deployments and Pods of campaigns."""
 
     @kopf.on.event("apps", "v1", "deployments", registry=registry, labels={CAMPAIGN_LABEL: kopf.PRESENT})
-    def deployment(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
+    async def deployment(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
         desk.show_deployment(dict(body), type)
 
     @kopf.on.event("", "v1", "pods", registry=registry, labels={CAMPAIGN_LABEL: kopf.PRESENT})
-    def pod(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
+    async def pod(body: kopf.Body, type: str | None, **_: object) -> None:  # noqa: A002 - kopf's name
         desk.show_pod(dict(body), type)
 
 

@@ -58,6 +58,11 @@ def config_map(namespace: str, name: str = "") -> str:
     return f"/api/v1/namespaces/{namespace}/configmaps" + (f"/{name}" if name else "")
 
 
+def secret(namespace: str, name: str) -> str:
+    """A Secret. It is written, and never read."""
+    return f"/api/v1/namespaces/{namespace}/secrets/{name}"
+
+
 def namespace(name: str) -> str:
     """A namespace."""
     return f"/api/v1/namespaces/{name}"

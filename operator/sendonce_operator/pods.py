@@ -77,6 +77,15 @@ def _container_troubles(status: Object, created: datetime) -> Iterator[PodTroubl
             yield _waiting(waiting, before.get("terminated"), created)
         elif ended and ended.get("exitCode"):
             yield _terminated(ended, created)
+        elif _has_crashed(container):
+            yield _terminated(before["terminated"], created)
+
+
+def _has_crashed(container: Object) -> bool:
+    """It runs again, but has not yet shown that it works: else the state would change with each restart."""
+    state, before = container.get("state") or {}, container.get("lastState") or {}
+    ended = before.get("terminated") or {}
+    return "running" in state and not container.get("ready") and bool(ended.get("exitCode"))
 
 
 def _waiting(waiting: Object, ended: Object | None, created: datetime) -> PodTrouble:

@@ -75,7 +75,7 @@ async def sync_provider(runtime: Runtime, conn: Connection, provider: Provider, 
 
 
 def facts_of(runtime: Runtime, campaign: Campaign) -> list[ProviderFacts]:
-    """What sizing and the Deployment need of the campaign's providers; one that is gone is left out."""
+    """What sizing and the Deployment need of the campaign's providers; one that is not known is left out."""
     found = []
     for key in providers_named(campaign):
         provider, pause = runtime.watched.providers.get(key), runtime.pauses.get(key)
@@ -83,3 +83,12 @@ def facts_of(runtime: Runtime, campaign: Campaign) -> list[ProviderFacts]:
             until = pause.paused_until if pause and pause.paused_until and pause.paused_until > pause.now else None
             found.append(provider_facts(key.kind, key.name, provider.spec, until))
     return found
+
+
+def all_known(runtime: Runtime, campaign: Campaign) -> bool:
+    """Whether every provider that the campaign names has been shown, with settings that can be read.
+
+    Right after a start campaigns may be listed before providers are.
+    """
+    providers = runtime.watched.providers
+    return all(key in providers and providers[key].spec is not None for key in providers_named(campaign))

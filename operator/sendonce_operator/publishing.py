@@ -75,5 +75,10 @@ def _event(runtime: Runtime, key: Key, uid: str, event: Event) -> dict[str, Any]
 
 
 def may_write(runtime: Runtime, patched_at: float) -> bool:
-    """Whether an object's status may be written again."""
-    return asyncio.get_running_loop().time() - patched_at >= runtime.settings.status_interval
+    """Whether an object's status may be written again: at once after a quiet time, then every so often.
+
+    Looks are a tick apart, more or less: half a tick too early is in time, or the write would wait for one more.
+    """
+    settings = runtime.settings
+    since = asyncio.get_running_loop().time() - patched_at
+    return since >= settings.status_interval - min(settings.tick, settings.status_interval) / 2

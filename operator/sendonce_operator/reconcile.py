@@ -1,6 +1,7 @@
 """One campaign, from what its object says to what the store has: idempotent, and called whenever anything may differ.
 
     bind     find or make the row of the send key (identity)
+    let in   the namespace gets its login of the store, where that is the operator's to do (tenants)
     start    annotation, then startTime with the resourceVersion as precondition: the content is frozen on both sides
     cancel   if that is wished
 
@@ -80,6 +81,7 @@ async def _reconcile(runtime: Runtime, campaign: Campaign, tracked: Tracked) -> 
     async with runtime.ledger.use() as conn:
         bound = await bind(Claim(runtime, conn, campaign, campaign.spec))
         if not bound.ended:
+            await runtime.tenants.let_in(conn, campaign.key.namespace)
             await starting.start(runtime, conn, campaign)
         tracked.campaign_id, tracked.adoption, tracked.settled = bound.campaign_id, bound.adoption, False
         await _cancel(conn, campaign.spec, bound)

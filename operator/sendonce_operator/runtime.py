@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 
 from sendonce_operator.canary import Canary
 from sendonce_operator.cluster import Cluster
-from sendonce_operator.decisions.facts import Adoption, FarEndError, Refusal
+from sendonce_operator.decisions.facts import Adoption, FarEndError, Refusal, Situation
 from sendonce_operator.decisions.progress import Progress
 from sendonce_operator.ledger import Ledger
 from sendonce_operator.metrics import OperatorMetrics
 from sendonce_operator.objects import Campaign
 from sendonce_operator.paths import Key
 from sendonce_operator.settings import OperatorSettings
+from sendonce_operator.tenants import Tenants
 from sendonce_operator.watched import Watched
 from sendonce_store import operating
 from sendonce_store.connection import Connection
@@ -46,6 +47,8 @@ class Tracked:
     errors_of: tuple[int, int] = (0, 0)  # the counts that the errors were read for
     errors_at: float = float("-inf")
     patched_at: float = float("-inf")
+    shown: Situation | None = None  # what the object was last found to say, and when
+    shown_at: float = float("-inf")
     conducted_at: float = float("-inf")
     settled: bool = False
 
@@ -63,6 +66,8 @@ class Runtime:
         self.metrics = metrics
         self.watched = Watched(self.touch)
         self.canary = Canary()
+        defaults = settings.defaults
+        self.tenants = Tenants(cluster, settings.store_address, defaults.store_secret, defaults.store_secret_key)
         self.tracked: dict[Key, Tracked] = {}
         self.touched: set[Key] = set()
         self.wake = asyncio.Event()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sendonce_operator.decisions.facts import Defaults, Mode
+from sendonce_store.tenancy import TenancyError, check_address
 
 N = TypeVar("N", int, float)
 
@@ -25,10 +26,11 @@ class OperatorSettings:
     identity: str
     defaults: Defaults
     kubeconfig: Path | None = None  # None: the cluster that the operator runs in
+    store_address: str | None = None  # the database as Pods reach it: the operator makes the logins of namespaces
     health_port: int | None = 8080
     metrics_port: int | None = 9090
     tick: float = 1.0
-    status_interval: float = 5.0  # an object's status is written no more often
+    status_interval: float = 4.0  # an object's status is written no more often
     resync: float = 60.0
     owner_silence: float = 90.0  # an owner that nobody has looked after for so long is gone
     log_level: str = "INFO"
@@ -42,10 +44,11 @@ def read_settings(env: Mapping[str, str] = os.environ) -> OperatorSettings:
         identity=env.get("HOSTNAME") or os.uname().nodename,
         defaults=_defaults(env),
         kubeconfig=Path(kubeconfig) if kubeconfig else None,
+        store_address=_store_address(env),
         health_port=_port(env, "SENDONCE_HEALTH_PORT", 8080),
         metrics_port=_port(env, "SENDONCE_METRICS_PORT", 9090),
         tick=_number(env, "SENDONCE_TICK_SECONDS", 1.0, float, 0.05, 60),
-        status_interval=_number(env, "SENDONCE_STATUS_SECONDS", 5.0, float, 0, 600),
+        status_interval=_number(env, "SENDONCE_STATUS_SECONDS", 4.0, float, 0, 600),
         resync=_number(env, "SENDONCE_RESYNC_SECONDS", 60.0, float, 1, 3600),
         owner_silence=_number(env, "SENDONCE_OWNER_SECONDS", 90.0, float, 5, 3600),
         log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
@@ -93,6 +96,18 @@ def _dsn(env: Mapping[str, str]) -> str:
             message = f"SENDONCE_DSN_FILE: {path} can't be read: {error.strerror}"
             raise SettingsError(message) from error
     return _required(env, "SENDONCE_DSN")
+
+
+def _store_address(env: Mapping[str, str]) -> str | None:
+    address = env.get("SENDONCE_STORE_ADDRESS")
+    if not address:
+        return None
+    try:
+        check_address(address)
+    except TenancyError as error:
+        message = f"SENDONCE_STORE_ADDRESS: {error}"
+        raise SettingsError(message) from None
+    return address
 
 
 def _port(env: Mapping[str, str], name: str, default: int) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from sendonce_operator.decisions import refusal
 from sendonce_operator.decisions.events import transitions
@@ -10,6 +12,7 @@ from sendonce_operator.decisions.facts import FarEndError, Refusal, Situation
 from sendonce_operator.decisions.status import status
 from sendonce_operator.objects import Campaign
 from sendonce_operator.paths import Key
+from sendonce_operator.providing import facts_of
 from sendonce_operator.publishing import may_write, publish
 from sendonce_operator.runtime import Runtime, Tracked
 from sendonce_store import operating
@@ -18,6 +21,7 @@ from sendonce_store.standing import Overview
 
 # dead letters are counted by kind no more often: it reads rows
 ERRORS_SECONDS = 30.0
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def show(runtime: Runtime, key: Key, tracked: Tracked, overview: Overview | None) -> None:
@@ -30,10 +34,15 @@ async def show(runtime: Runtime, key: Key, tracked: Tracked, overview: Overview 
     if overview is None and tracked.refusal is None and not runtime.store_down and campaign.wire.get("conditions"):
         return  # it will be known in a moment how it stands; until then its last status does
     situation = situation_of(runtime, campaign, tracked, overview)
+    if _is_shown(runtime, tracked, situation):
+        return
+    began = asyncio.get_running_loop().time()
     wanted = status(situation)
     new = CampaignStatus.from_wire(wanted)
     if await publish(runtime, campaign, wanted, transitions(situation, new)):
-        tracked.patched_at = asyncio.get_running_loop().time()
+        tracked.patched_at = began
+    else:
+        tracked.shown, tracked.shown_at = _timeless(situation), began
     if overview is not None and overview.ended is not None and tracked.refusal is None:
         _settle(runtime, campaign, tracked)
 
@@ -45,6 +54,7 @@ def situation_of(runtime: Runtime, campaign: Campaign, tracked: Tracked, overvie
         now=runtime.now(),
         spec=campaign.spec,
         overview=overview,
+        providers=tuple(facts_of(runtime, campaign)),
         refusal=_refusal(runtime, tracked, overview),
         workforce=runtime.watched.workforce(campaign.key),
         errors=tracked.errors,
@@ -52,6 +62,21 @@ def situation_of(runtime: Runtime, campaign: Campaign, tracked: Tracked, overvie
         adoption=tracked.adoption,
         mode=runtime.settings.defaults.mode,
     )
+
+
+def _is_shown(runtime: Runtime, tracked: Tracked, situation: Situation) -> bool:
+    """Whether the object said all this a moment ago.
+
+    What time alone changes, such as the end of a patience, can wait so long.
+    """
+    age = asyncio.get_running_loop().time() - tracked.shown_at
+    return age < runtime.settings.status_interval and tracked.shown == _timeless(situation)
+
+
+def _timeless(situation: Situation) -> Situation:
+    """The situation without the clocks' times."""
+    overview = None if situation.overview is None else replace(situation.overview, now=EPOCH)
+    return replace(situation, now=EPOCH, overview=overview, progress=None)
 
 
 def _refusal(runtime: Runtime, tracked: Tracked, overview: Overview | None) -> Refusal | None:

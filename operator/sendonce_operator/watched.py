@@ -59,7 +59,8 @@ class Watched:
                 table.pop(key, None)
             else:
                 table[key] = read(kind, body, known)
-            self._changed(key)
+            if not _says_the_same(known, table.get(key)):
+                self._changed(key)
         found: AnySeen | None = table.get(key)
         return found
 
@@ -112,6 +113,15 @@ class Watched:
     def users_of(self, provider: Key) -> list[Campaign]:
         """The campaigns that name a provider."""
         return [campaign for campaign in self.campaigns.values() if provider in providers_named(campaign)]
+
+
+def _says_the_same(old: AnySeen | None, new: AnySeen | None) -> bool:
+    """Whether nothing but the status differs, which the operator itself writes."""
+    if old is None or new is None:
+        return old is new
+    before, after = old.subject, new.subject
+    same = old.at == new.at and before.deleting == after.deleting and before.annotations == after.annotations
+    return same and old.owned == new.owned
 
 
 def provider_key(message: Message, namespace: str) -> Key:

@@ -1,6 +1,7 @@
 """The benchmark: what is compared with what, in which order, and where the figures go.
 
-    load average → PostgreSQL → sinks → HTTP, SMTP, import and memory, claim, pace → build/bench.json and a table
+    load average → PostgreSQL → sinks → HTTP, SMTP, import and memory, claim, pace, operator
+                                                                                     → build/bench.json and a table
 
 A missed target is said, and is no failure: the exit code tells whether it ran.
 """
@@ -16,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench import claiming, million, pacing, sending
+from tests.bench import claiming, million, operating, pacing, sending
 from tests.bench.figures import Row, table, write
 from tests.bench.sending import Scale
 from tests.bench.server import Server, server, version
@@ -68,6 +69,12 @@ async def _pace(plan: Plan, using: Server, folder: Path) -> list[Row]:
     return await pacing.measure(using, folder, seconds)
 
 
+async def _operator(plan: Plan, using: Server, folder: Path) -> list[Row]:
+    campaigns, seconds = (100, 20.0) if plan.quick else (1_000, 60.0)
+    _announce(f"operator: {campaigns:,} active campaigns, each of which changes every second")
+    return await operating.measure(using, folder, campaigns, seconds)
+
+
 Phase = Callable[[Plan, Server, Path], Awaitable[list[Row]]]
 PHASES: dict[str, Phase] = {
     "http": _http,
@@ -76,6 +83,7 @@ PHASES: dict[str, Phase] = {
     "memory": _import,
     "claim": _claim,
     "pace": _pace,
+    "operator": _operator,
 }
 
 

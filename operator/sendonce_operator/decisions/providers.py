@@ -40,8 +40,7 @@ class ProviderSituation:
 
     `refusal`: InvalidSpec, StoreUnavailable (the pause of the last status then stands). `paused_until`, `pause_code`,
     `pause_message`: the store's. `rejected`: the message of a campaign that is stopped with CredentialsRejected over
-    this provider. `secret_missing`: what a worker says whose problem begins with SecretNotFound. `verified`: the far
-    end has accepted a message since the settings last changed.
+    this provider. `secret_missing`: what a worker says whose problem begins with SecretNotFound.
     """
 
     subject: Subject[ProviderStatus]
@@ -53,7 +52,6 @@ class ProviderSituation:
     pause_message: str | None = None
     rejected: str | None = None
     secret_missing: str | None = None
-    verified: bool = False
 
     @property
     def old(self) -> ProviderStatus:
@@ -99,9 +97,7 @@ def _ready(situation: ProviderSituation) -> Claim:
         return Claim("Ready", FALSE, "SecretNotFound", mask(situation.secret_missing.removeprefix("SecretNotFound: ")))
     if situation.rejected is not None:
         return Claim("Ready", FALSE, "CredentialsRejected", mask_foreign(situation.rejected))
-    if situation.verified:
-        return Claim("Ready", TRUE, "Verified", "the far end has accepted messages with these settings")
-    return Claim("Ready", TRUE, "Configured", "no message has been accepted with these settings yet")
+    return Claim("Ready", TRUE, "Configured", "the store has these settings, and workers use them")
 
 
 def _throttled(situation: ProviderSituation) -> Claim:

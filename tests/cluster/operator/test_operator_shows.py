@@ -105,6 +105,25 @@ async def test_a_provider_whose_object_is_deleted_stops_its_campaigns_until_it_i
     stage.assert_each_got_one(30)
 
 
+async def test_workers_keep_their_secret_while_the_provider_is_gone_and_are_not_restarted(stage: Stage) -> None:
+    stage.write_file("secrets/keys/token", "secret")
+    await stage.operate()
+    slow = [{"messages": 1, "periodSeconds": 1, "burst": 1}]
+    document = provider(stage.simulator, limits=slow, credentialsSecretRef={"name": "keys"})
+    await stage.apply(document, campaign("spring", count=10))
+    await stage.until_replicas("spring", 1)
+    before = await stage.deployment("spring")
+    await stage.kubectl("delete", "np", "api", "--timeout=30s")
+    await stage.until_condition("spring", "Ready", "True", "ProviderPaused")
+    after = await stage.deployment("spring")
+    assert before is not None
+    assert after is not None
+    assert after["spec"]["template"] == before["spec"]["template"]
+    await stage.apply(document)
+    await stage.until_complete("spring")
+    stage.assert_each_got_one(10)
+
+
 async def test_on_standby_campaigns_are_accepted_and_held(stage: Stage) -> None:
     operator = await stage.operate(SENDONCE_MODE="Standby")
     await stage.apply(provider(stage.simulator), campaign("spring"))

@@ -44,7 +44,6 @@ def told(asked: ProviderSituation) -> list[tuple[str, str]]:
 
 STATES = [
     (looked(), ("True", "Configured"), "Current", "Healthy"),
-    (looked(verified=True), ("True", "Verified"), "Current", "Healthy"),
     (looked(paused_until=LATER, pause_code="429"), ("True", "Configured"), "Current", "Healthy"),
     (looked(spec=SPEC.model_copy(update={"suspend": True})), ("False", "Suspended"), "InProgress", "Suspended"),
     (looked(rejected="535: no"), ("False", "CredentialsRejected"), "Failed", "Degraded"),
@@ -113,7 +112,6 @@ def test_a_second_look_at_the_same_changes_nothing() -> None:
 def test_changes_that_are_told() -> None:
     suspended = SPEC.model_copy(update={"suspend": True})
     assert told(looked()) == [("Normal", "Accepted")]
-    assert told(again(looked(), verified=True)) == []
     assert told(again(looked(), spec=suspended)) == [("Normal", "Suspended")]
     assert told(again(looked(spec=suspended), spec=SPEC)) == [("Normal", "Resumed")]
     assert told(again(looked(), rejected="535: no")) == [("Warning", "Stalled")]

@@ -68,6 +68,22 @@ def test_a_container_that_crashes_again_and_again_says_its_own_last_words() -> N
     assert (trouble.exit_code, trouble.since) == (2, at(LATER))
 
 
+def test_a_container_that_crashed_is_trouble_until_it_is_ready_again() -> None:
+    ended = {"exitCode": 2, "reason": "Error", "message": "SecretNotFound: Secret api", "finishedAt": LATER}
+    again = {"state": {"running": {"startedAt": LATER}}, "lastState": {"terminated": ended}}
+    trouble = trouble_of(pod(container(**again, ready=False)))
+    assert trouble is not None
+    assert (trouble.reason, trouble.message, trouble.exit_code) == ("Error", "SecretNotFound: Secret api", 2)
+    assert trouble.since == at(LATER)
+    assert trouble_of(pod(container(**again, ready=True))) is None
+
+
+def test_a_container_that_ended_well_and_starts_again_has_no_trouble() -> None:
+    ended = {"exitCode": 0, "reason": "Completed", "finishedAt": LATER}
+    again = {"state": {"running": {"startedAt": LATER}}, "lastState": {"terminated": ended}}
+    assert trouble_of(pod(container(**again, ready=False))) is None
+
+
 def test_a_pod_that_is_being_deleted_is_nobodys_trouble() -> None:
     status = container(state={"terminated": {"exitCode": 143, "reason": "Error", "finishedAt": LATER}})
     assert trouble_of(pod(status, deletionTimestamp=LATER)) is None

@@ -59,6 +59,23 @@ def test_an_event_that_is_older_than_what_is_known_is_passed_over(watched: Watch
     assert version(watched) == "100"
 
 
+def test_a_status_alone_is_known_and_wakes_nobody(watched: Watched, changed: list[Key]) -> None:
+    watched.note(CAMPAIGN, body(10))
+    watched.note(CAMPAIGN, body(11, status={"startTime": "2026-11-01T10:00:00Z"}))
+    assert version(watched) == "11"
+    assert changed == [KEY]
+
+
+@pytest.mark.parametrize(
+    "change", [{"generation": 2}, {"annotations": {"a": "b"}}, {"deletionTimestamp": "2026-11-01T10:00:00Z"}]
+)
+def test_every_other_change_wakes_the_loop(watched: Watched, changed: list[Key], change: dict[str, Any]) -> None:
+    watched.note(CAMPAIGN, body(10))
+    later = body(11)
+    watched.note(CAMPAIGN, {**later, "metadata": {**later["metadata"], **change}})
+    assert changed == [KEY, KEY]
+
+
 def test_an_older_deletion_does_not_take_away_what_has_been_made_since(watched: Watched) -> None:
     watched.note(CAMPAIGN, body(10))
     watched.note(CAMPAIGN, body(9), gone=True)

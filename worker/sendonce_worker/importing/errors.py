@@ -6,8 +6,9 @@ A single bad row is no exception: it becomes a `Rejected` and the rest goes on.
     ├── SourceUnreadableError      cannot be read, or is not what the spec says; `temporary` when a retry may help
     ├── SourceChangedError         no longer the bytes that the import has begun with
     ├── MissingColumnError         no column for any channel of the campaign
-    ├── SecretNotFoundError        a Secret, or a key in it, is not mounted
-    └── ConfigMapNotFoundError     a ConfigMap, or a key in it, is not mounted
+    └── NotMountedError            a file that Kubernetes mounts is not there (yet)
+        ├── SecretNotFoundError      a Secret, or a key in it, is not mounted
+        └── ConfigMapNotFoundError   a ConfigMap, or a key in it, is not mounted
 """
 
 
@@ -46,11 +47,15 @@ class MissingColumnError(ImportSourceError):
         self.wanted = wanted
 
 
-class SecretNotFoundError(ImportSourceError):
+class NotMountedError(ImportSourceError):
+    """A mounted file is missing: it does not exist, or the kubelet is late with what was made a moment ago."""
+
+
+class SecretNotFoundError(NotMountedError):
     """A Secret that the campaign refers to, or a key in it, is not there."""
 
 
-class ConfigMapNotFoundError(ImportSourceError):
+class ConfigMapNotFoundError(NotMountedError):
     """A ConfigMap that the campaign refers to, or a key in it, is not there."""
 
 

@@ -21,7 +21,7 @@ from sendonce_store.recipients import Position, Recipient, Rejected
 from sendonce_store.rows import Batch, Holder
 
 from .blocks import normalise_rows, open_import
-from .errors import ImportSourceError
+from .errors import ImportSourceError, NotMountedError, SecretNotFoundError
 from .mounted import Files
 from .query import DSN_FIELD, read_query
 from .records import BLOCK_ROWS
@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 RETRY_SECONDS = 15.0
 # after so many tries a source that can't be read for the moment is one that can't be read
 MOST_TRIES = 20
+# a kubelet looks at what it has mounted once a minute or so; for three minutes a file that is missing may be on its way
+MOUNT_SECONDS = 10.0
+MOUNT_TRIES = 18
 # a chunk is committed when it holds so many records, or so many bytes of recipients
 CHUNK_RECORDS = 5000
 CHUNK_BYTES = 4 * 1024 * 1024
@@ -67,6 +70,7 @@ async def run_import(conn: Connection, renewals: Connection, job: ImportJob, sto
     `renewals` is a second connection, for the lease: the first one may be busy with a block. Raises LeaseLostError;
     psycopg.Error leaves the rest to the next holder.
     """
+    await renew(renewals, job.batch, job.lease)
     tasks = [asyncio.create_task(_import(conn, renewals, job)), asyncio.create_task(_renew(renewals, job))]
     stopped = asyncio.create_task(stop.wait())
     try:
@@ -83,8 +87,8 @@ async def run_import(conn: Connection, renewals: Connection, job: ImportJob, sto
 
 async def _renew(conn: Connection, job: ImportJob) -> None:
     while True:
-        await renew(conn, job.batch, job.lease)
         await asyncio.sleep(job.heartbeat)
+        await renew(conn, job.batch, job.lease)
 
 
 async def _import(conn: Connection, reading: Connection, job: ImportJob) -> None:
@@ -94,12 +98,26 @@ async def _import(conn: Connection, reading: Connection, job: ImportJob) -> None
             await _commit_all(conn, job, join(plan, blocks))
     except ImportSourceError as error:
         logger.warning("import: %s", error)
-        if error.temporary and job.batch.claims < MOST_TRIES:
-            await imports.postpone(conn, job.batch, job.holder, RETRY_SECONDS, str(error))
-        else:
-            await imports.finish(conn, job.batch, job.holder, failure=str(error))
+        await _put_off(conn, job, error)
     else:
         await imports.finish(conn, job.batch, job.holder)
+
+
+async def _put_off(conn: Connection, job: ImportJob, error: ImportSourceError) -> None:
+    """Give the import back for a while, or end it where waiting would not help."""
+    words = f"SecretNotFound: {error}" if isinstance(error, SecretNotFoundError) else str(error)
+    delay = wait_after(error, job.batch.claims)
+    if delay is None:
+        await imports.finish(conn, job.batch, job.holder, failure=words)
+    else:
+        await imports.postpone(conn, job.batch, job.holder, delay, words)
+
+
+def wait_after(error: ImportSourceError, tries: int) -> float | None:
+    """Seconds after which the source is tried again, after so many tries; None: it can't be read."""
+    if isinstance(error, NotMountedError):
+        return MOUNT_SECONDS if tries < MOUNT_TRIES else None
+    return RETRY_SECONDS if error.temporary and tries < MOST_TRIES else None
 
 
 async def _commit_all(conn: Connection, job: ImportJob, chunks: AsyncIterator[Chunk]) -> None:
