@@ -16,7 +16,7 @@ TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench crds docs clean \
-  cluster cluster-down cluster-programs kind
+  cluster cluster-down cluster-programs kind images
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -67,6 +67,9 @@ cluster-programs: $(READY) ## Build the programs of Kubernetes that the tests ca
 
 kind: $(READY) ## The same with kind, where Docker is there
 	$(BIN)/python -m tools.cluster kind
+
+images: $(READY) ## Build the images of operator and worker, as archives in build/images/
+	$(BIN)/python -m tools.cluster images
 
 crds: $(READY) ## Write crds/ anew from the models of the spec
 	$(BIN)/python -m sendonce_store.spec.crd crds/

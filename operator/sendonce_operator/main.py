@@ -193,6 +193,8 @@ def run_kopf(desk: Desk, settings: OperatorSettings, stop: threading.Event) -> N
         standalone=True,
         clusterwide=True,
         stop_flag=stop,
+        # kopf's own choice asks for the user's name, and the numeric user of an image has none
+        identity=cast("Any", settings.identity),
         liveness_endpoint=f"http://0.0.0.0:{port}/healthz" if port is not None else None,
     )
 

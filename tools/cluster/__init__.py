@@ -1,7 +1,8 @@
 """A genuine Kubernetes on this machine, for people and for tests.
 
-In: an order (`up`, `down`, `status`, `load`, `base-image`, `build`, `kind`) and the folder of a cluster's state. Out:
-processes, and a kubeconfig whose context is `sendonce-local`. How the parts lie on each other, `__main__` at the top:
+In: an order (`up`, `down`, `status`, `load`, `images`, `base-image`, `build`, `kind`) and the folder of a cluster's
+state. Out: processes, and a kubeconfig whose context is `sendonce-local`. How the parts lie on each other, `__main__`
+at the top:
 
     up, down                 the story: what is started, in which order, and how it ends
     control_plane, node      decide: the command lines and settings of each program
@@ -10,6 +11,7 @@ processes, and a kubeconfig whose context is `sendonce-local`. How the parts lie
     programs, needs          the programs: built once from pinned modules; what must be on the machine, and the cure
     pki, kubeconfig, api     certificates, credentials, and whether the API server answers
     images, base_image       images without an engine: archives that containerd loads
+    product_images           the product's own images, from its Dockerfiles
     leftovers                what is still there after `down`: nothing
 
 Two levels. The control plane alone (etcd, API server, controllers, scheduler) needs no root and no fixed port, so that

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.cluster import base_image, images, kind, leftovers, needs, programs
+from tools.cluster import base_image, images, kind, leftovers, needs, product_images, programs
 from tools.cluster.down import down
 from tools.cluster.errors import ClusterError
 from tools.cluster.kubeconfig import CONTEXT, path_for_people
@@ -94,8 +94,8 @@ def _build_for_tests() -> int:
     for names, control_plane in ((programs.CONTROL_PLANE, True), (programs.NODE, False)):
         if not needs.complaints(machine, control_plane=control_plane):
             programs.build(names)
-            if not control_plane and not base_image.complaints():
-                base_image.build()
+            if not control_plane and not [*base_image.complaints(), *product_images.complaints()]:
+                _images(argparse.Namespace())
     return 0
 
 
@@ -108,6 +108,13 @@ def _packages(_options: argparse.Namespace) -> int:
 
 def _base_image(_options: argparse.Namespace) -> int:
     print(f"{base_image.NAME} {base_image.build()}")
+    return 0
+
+
+def _images(_options: argparse.Namespace) -> int:
+    for program in product_images.PROGRAMS:
+        built = product_images.build(program, os.environ)
+        print(f"{built.name} {built.archive}")
     return 0
 
 
@@ -140,6 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     load.add_argument("archives", nargs="+", type=Path, metavar="IMAGE.tar")
     load.set_defaults(run=_load)
     orders.add_parser("base-image", help="make the base image of local builds").set_defaults(run=_base_image)
+    orders.add_parser("images", help="build the product's images").set_defaults(run=_images)
     engine = orders.add_parser("kind", help="the same with kind")
     engine.add_argument("--down", action="store_true", help="delete it")
     engine.set_defaults(run=_kind)

@@ -17,6 +17,8 @@ from sendonce_cli.kernel_lock import held
 
 SUITE = "bookworm"
 NAME = f"localhost/sendonce-base:{SUITE}"
+# another one where what is made of the same packages has changed
+_FORM = 2
 PACKAGES = ("ca-certificates", "python3", "python3-venv")
 _SETTINGS: dict[str, object] = {
     "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"],
@@ -26,7 +28,7 @@ _SETTINGS: dict[str, object] = {
 
 def archive_path() -> Path:
     """Return where the archive is kept; another choice of packages is another file."""
-    return image_cache() / f"base-{SUITE}-{'-'.join(PACKAGES)}.tar"
+    return image_cache() / f"base-{SUITE}-{'-'.join(PACKAGES)}-{_FORM}.tar"
 
 
 def command(target: Path) -> list[str]:

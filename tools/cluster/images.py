@@ -49,6 +49,8 @@ def write_archive(target: IO[bytes], name: str, layer: IO[bytes], settings: dict
         "os": "linux",
         "config": settings,
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
+        # buildah builds on no image whose history does not have each of its layers
+        "history": [{"created_by": "tools.cluster"}],
     }
     config_text = json.dumps(config).encode()
     config_name = f"{hashlib.sha256(config_text).hexdigest()}.json"

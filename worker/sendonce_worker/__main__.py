@@ -1,5 +1,14 @@
-"""`python -m sendonce_worker`."""
+"""`python -m sendonce_worker`.
 
-from sendonce_worker.main import main
+The first process of a container ignores a signal that it has no handler for, and loading everything takes a second or
+two. Told to stop meanwhile, it would go on, and be killed in the middle of its work at the end of the grace period.
+"""
+
+import signal
+import sys
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+
+from sendonce_worker.main import main  # noqa: E402 - after the handler
 
 main()

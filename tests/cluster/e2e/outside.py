@@ -1,0 +1,128 @@
+"""What is outside of the cluster, on this machine: the database and the far end, at an address that Pods reach.
+
+In: that address. Out: a database with passwords, whose owner may make logins, and `sendonce simulate` as a process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from sendonce_cli.embedded import EmbeddedPostgres
+from sendonce_cli.simulate.ledger import Ledger
+from sendonce_store.migrate import migrate
+
+OWNER, PASSWORD = "sendonce_owner", "the-owner-s"
+# The superuser needs no password on this machine; everybody else needs one, as with a server of one's own.
+_WHO_MAY = """
+local all postgres trust
+host all postgres 127.0.0.1/32 trust
+host all all 127.0.0.1/32 scram-sha-256
+"""
+
+
+async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+async def _relay(host: str, port: int, listening: Future[int], stop: asyncio.Event) -> None:
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(_pipe(reader, back), _pipe(there, writer))
+
+    server = await asyncio.start_server(pass_on, host, 0)
+    listening.set_result(server.sockets[0].getsockname()[1])
+    await stop.wait()
+    server.close()
+
+
+@contextmanager
+def relay(host: str, port: int) -> Iterator[int]:
+    """Take connections at an address and pass them on to a port of the loopback, in a thread; yields the port."""
+    listening: Future[int] = Future()
+    stop = asyncio.Event()
+    with asyncio.Runner() as runner:
+        thread = threading.Thread(target=runner.run, args=(_relay(host, port, listening, stop),))
+        thread.start()
+        try:
+            yield listening.result(10)
+        finally:
+            runner.get_loop().call_soon_threadsafe(stop.set)
+            thread.join()
+
+
+@dataclass(frozen=True)
+class Database:
+    """A store. `here` and `in_pods` are its owner's connection strings; `address` is that of Pods without a login."""
+
+    here: str
+    in_pods: str
+    address: str
+
+
+@contextmanager
+def database(folder: Path, host: str) -> Iterator[Database]:
+    """Run a PostgreSQL of our own, with a migrated store, that listens at `host` too."""
+    rules = folder / "pg_hba.conf"
+    rules.write_text(_WHO_MAY, "ascii")
+    rules.chmod(0o644)
+    server = EmbeddedPostgres(folder / "postgres", tcp=True, settings={"hba_file": str(rules), "fsync": "off"})
+    asyncio.run(server.start())
+    try:
+        with psycopg.connect(server.dsn(), autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {OWNER} LOGIN CREATEROLE PASSWORD '{PASSWORD}'")
+            connection.execute(f"CREATE DATABASE sendonce OWNER {OWNER}")
+        here = make_conninfo(server.dsn("sendonce", tcp=True), user=OWNER, password=PASSWORD)
+        asyncio.run(migrate(here))
+        with relay(host, server.port) as port:
+            address = make_conninfo(host=host, port=port, dbname="sendonce", sslmode="disable")
+            yield Database(here, make_conninfo(address, user=OWNER, password=PASSWORD), address)
+    finally:
+        asyncio.run(server.stop(remove=True))
+
+
+@dataclass(frozen=True)
+class FarEnd:
+    """A running `sendonce simulate`."""
+
+    host: str
+    http: int
+    smtp: int
+    ledger_file: Path
+
+    def received(self) -> int:
+        """How many messages it has accepted so far."""
+        return Ledger.read(self.ledger_file).accepted().total()
+
+    def ledger(self) -> Ledger:
+        """All that it was handed."""
+        return Ledger.read(self.ledger_file)
+
+
+@contextmanager
+def far_end(folder: Path, host: str, *options: str) -> Iterator[FarEnd]:
+    """Run `sendonce simulate` at an address, with further options."""
+    ledger = folder / "far-end.ndjson"
+    command = [sys.executable, "-P", "-m", "sendonce_cli", "simulate", "--ledger", str(ledger), "--host", host]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            ports = json.loads(process.stdout.readline())
+            yield FarEnd(host, ports["http"], ports["smtp"], ledger)
+        finally:
+            process.terminate()

@@ -1,0 +1,136 @@
+"""The images of the product and the operator's manifest, without building or running them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tools.cluster import base_image
+from tools.cluster.product_images import (
+    PROGRAMS,
+    Image,
+    buildah_commands,
+    digest,
+    docker_commands,
+    image,
+    pip_command,
+)
+
+pytestmark = pytest.mark.wiring
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path("/build/images/worker.part")
+WORKER = Image("worker", "0123456789abcdef")
+
+Instruction = tuple[str, str]
+
+
+def instructions(program: str) -> list[Instruction]:
+    """The instructions of a program's Dockerfile, each with its words on one line."""
+    text = (ROOT / f"Dockerfile.{program}").read_text("utf-8").replace("\\\n", " ")
+    lines = [" ".join(line.split()) for line in text.splitlines() if line and not line.startswith("#")]
+    return [(name, words) for name, _, words in (line.partition(" ") for line in lines)]
+
+
+def of_kind(program: str, name: str) -> list[str]:
+    return [words for found, words in instructions(program) if found == name]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_each_stage_of_an_image_is_made_of_the_base_that_was_asked_for(program: str) -> None:
+    assert instructions(program)[0] == ("ARG", "BASE_IMAGE=python:3.11-slim-bookworm")
+    assert of_kind(program, "FROM") == ["${BASE_IMAGE} AS packages", "${BASE_IMAGE}"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_image_has_locked_packages_only_and_no_code_of_another_program(program: str) -> None:
+    (build, compiled) = of_kind(program, "RUN")
+    assert "--no-deps --only-binary=:all: --require-hashes -r /build/requirements.txt" in build
+    assert "compileall" in compiled
+    sources = [words.split()[0] for words in of_kind(program, "COPY") if not words.startswith("--from")]
+    assert sources == [f"requirements/{program}.txt", "store/sendonce_store", f"{program}/sendonce_{program}"]
+    assert all((ROOT / source).exists() for source in sources)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_image_runs_its_program_as_a_user_that_is_a_number_and_not_root(program: str) -> None:
+    assert of_kind(program, "USER") == ["65532:65532"]
+    assert of_kind(program, "ENTRYPOINT") == [f'["python", "-P", "-m", "sendonce_{program}"]']
+    names = [name for name, _ in instructions(program)]
+    assert names.index("USER") > len(names) - names[::-1].index("FROM"), "in the last stage"
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_docker_sees_what_the_images_are_made_of_and_nothing_else(program: str) -> None:
+    first, *others = [
+        line for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if not line.startswith("#")
+    ]
+    assert first == "*"
+    for source in (words.split()[0] for words in of_kind(program, "COPY") if not words.startswith("--from")):
+        assert f"!{source.partition('/')[0]}" in others
+
+
+@pytest.mark.parametrize(
+    "changed", [[("b", b"1"), ("c", b"2")], [("a", b"1"), ("b", b"3")], [("a", b"1")], [("a", b"1b\n1\n2")]]
+)
+def test_another_file_or_content_is_another_image(changed: list[tuple[str, bytes]]) -> None:
+    assert digest(changed) != digest([("a", b"1"), ("b", b"2")])
+
+
+def test_an_image_is_named_by_what_is_in_it() -> None:
+    assert image("worker") == image("worker")
+    assert image("worker").digest != image("operator").digest
+    assert image("worker").name == f"localhost/sendonce-worker:{image('worker').digest}"
+    assert image("worker").archive.name == f"worker-{image('worker').digest}.tar"
+
+
+def test_buildah_builds_on_the_local_base_and_asks_no_registry() -> None:
+    pull, build, push = buildah_commands(WORKER, TARGET, Path("/cache/base.tar"), Path("/wheels-here"))
+    assert pull[-1] == "docker-archive:/cache/base.tar"
+    assert "--pull-never" in build
+    assert f"--build-arg=BASE_IMAGE={base_image.NAME}" in build
+    assert {"--build-arg=PIP_NO_INDEX=1", "--volume=/wheels-here:/wheels:ro"} <= set(build)
+    assert push[-2:] == [WORKER.name, f"docker-archive:{TARGET}:{WORKER.name}"]
+
+
+def test_docker_builds_the_same_file_on_the_base_that_it_names() -> None:
+    build, save = docker_commands(WORKER, TARGET)
+    assert build == ["docker", "build", "--file", "Dockerfile.worker", "--tag", WORKER.name, "."]
+    assert save == ["docker", "save", "--output", str(TARGET), WORKER.name]
+
+
+def test_packages_are_fetched_for_the_python_of_the_base_and_checked_against_the_lock() -> None:
+    command = pip_command("worker", Path("/wheels-here"))
+    assert {"--python-version=3.11", "--only-binary=:all:", "--require-hashes", "--no-deps"} <= set(command)
+    assert command[-1] == str(ROOT / "requirements" / "worker.txt")
+
+
+# --- deploy/operator.yaml --------------------------------------------------------------------------------------------
+def manifest(kind: str) -> dict[str, Any]:
+    documents = yaml.safe_load_all((ROOT / "deploy" / "operator.yaml").read_text("utf-8"))
+    (found,) = (document for document in documents if document["kind"] == kind)
+    return dict(found)
+
+
+def test_the_operator_may_do_what_its_page_says_and_reads_no_secret() -> None:
+    page = (ROOT / "docs" / "operator.md").read_text("utf-8").partition("## Rights")[2].partition("\n## ")[0]
+    for rule in manifest("ClusterRole")["rules"]:
+        assert "*" not in [*rule["resources"], *rule["verbs"], *rule["apiGroups"]]
+        assert "secrets" not in rule["resources"]
+        for resource in rule["resources"]:
+            assert resource.partition("/")[0] in page
+        assert all(verb in page for verb in rule["verbs"])
+
+
+def test_the_operator_runs_once_as_a_restricted_pod() -> None:
+    spec = manifest("Deployment")["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container["livenessProbe"]["httpGet"] == container["readinessProbe"]["httpGet"]
