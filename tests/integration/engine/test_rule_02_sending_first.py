@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sendonce_store.consent import Suppression, suppress
+from sendonce_store.rows import Result
 from sendonce_worker.providers.base import Accepted, Message
 
 if TYPE_CHECKING:
@@ -43,3 +44,16 @@ async def test_what_did_not_come_back_as_sending_is_not_handed_off(world: World,
     assert dict(far_end.people) == {"user1@example.com": 1, "user3@example.com": 1}
     assert (await campaign.row(2))["reason"] == "suppression_list"
     assert await campaign.states() == {"sent": 2, "suppressed": 1}
+
+
+async def test_a_turn_that_has_more_to_do_commits_its_group_too(world: World) -> None:
+    campaign = await world.campaign(2)
+    batch = await campaign.claim()
+    await campaign.begin(batch, [1])
+    refused = Result(1, 1, "failed", outcome="permanent", reason="permanent", used=1)
+    outcome = await campaign.turn(batch, results=[refused], group=[(2, b"d" * 32)])
+    assert [(row.no, row.state) for row in outcome.started] == [(2, "sending")]
+    # the worker's own connection made them: another one sees what has been committed
+    conn = await world.connect()
+    cursor = await conn.execute("SELECT no, state FROM sendonce.deliveries ORDER BY no")
+    assert [(row["no"], row["state"]) for row in await cursor.fetchall()] == [(1, "failed"), (2, "sending")]
