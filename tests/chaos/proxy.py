@@ -21,7 +21,9 @@ from tests.chaos.wire import Frame, Frames, application_name
 
 _CHUNK = 64 * 1024
 _IDLE = b"I"
-_GUARD = b"HOLD_LEASE"
+# a turn takes the guard inside, and is a transaction of its own where no other is open
+_TURN = b"TAKE_TURN"
+_GUARDS = (b"HOLD_LEASE", _TURN)
 # a client's statements all come within this, if it sends them without waiting for answers
 _GATHER = 0.3
 _SERVER_ENDS = 2.0
@@ -134,9 +136,9 @@ def _fits(trap: Trap, pair: _Pair, frame: Frame) -> bool:
         guards = pair.guards(frame)
         if trap.how == "ghost":
             # what can be done without its client: a commit, or a write that was sent whole
-            return frame.commits or (pair.idle and guards)
+            return pair.commits(frame) or (pair.idle and guards)
         return guards or (pair.idle and frame.type in {b"P", b"Q"})
-    return frame.commits or (trap.of == "any" and frame.ends_request and pair.name != "")
+    return pair.commits(frame) or (trap.of == "any" and frame.ends_request and pair.name != "")
 
 
 class _Pair:
@@ -154,6 +156,7 @@ class _Pair:
         self._client, self._to_client = reader, writer
         self._server, self._to_server = server_reader, server_writer
         self._guards: set[bytes] = set()  # names of prepared statements that take the lease's guard
+        self._turns: set[bytes] = set()  # and of those among them that are turns
         self._losing: str | None = None
         self._ghost = False
         self.let_go = asyncio.Event()
@@ -174,10 +177,15 @@ class _Pair:
 
     def guards(self, frame: Frame) -> bool:
         """Whether this message takes the lease's guard: a write of a batch begins, and its rest comes with it."""
-        if frame.type == b"P" and _GUARD in frame.statement:
-            self._guards.add(frame.name)
-            return True
-        return frame.type == b"B" and frame.name in self._guards
+        if frame.type == b"P":
+            # the unnamed statement is another one each time
+            _keep(self._guards, frame.name, wanted=any(guard in frame.statement for guard in _GUARDS))
+            _keep(self._turns, frame.name, wanted=_TURN in frame.statement)
+        return frame.type in {b"P", b"B"} and frame.name in self._guards
+
+    def commits(self, frame: Frame) -> bool:
+        """Whether a transaction ends with this message: a COMMIT, or a turn outside of any other transaction."""
+        return frame.commits or (self.idle and frame.type in {b"P", b"B"} and frame.name in self._turns)
 
     def abort(self) -> None:
         """End both connections without a word."""
@@ -250,3 +258,10 @@ class _Pair:
             if lost is None and not self._ghost:
                 self._to_client.write(data)
                 await self._to_client.drain()
+
+
+def _keep(names: set[bytes], name: bytes, *, wanted: bool) -> None:
+    if wanted:
+        names.add(name)
+    else:
+        names.discard(name)

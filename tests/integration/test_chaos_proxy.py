@@ -168,3 +168,21 @@ def test_messages_are_found_wherever_the_bytes_are_cut() -> None:
     assert [frame.statement for frame in whole] == [b"", b"BEGIN", b"", b"COMMIT"]
     assert [frame.commits for frame in whole] == [False, False, False, True]
     assert [frame.ends_request for frame in whole] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("earlier", [0, 8], ids=["new", "prepared"])
+async def test_a_turn_that_is_a_transaction_by_itself_can_lose_its_answer(
+    proxy: Proxy, direct: str, watcher: Client, earlier: int
+) -> None:
+    await watcher.execute(
+        "CREATE FUNCTION take_turn(word text) RETURNS void LANGUAGE sql AS 'INSERT INTO notes VALUES (word)'"
+    )
+    conn = await _through(proxy, direct)
+    for _ in range(earlier):
+        await conn.execute("SELECT take_turn(%s)", ["told"])
+    await conn.execute("SELECT 1")
+    proxy.arm(Trap("lose", ""))
+    await conn.execute("SELECT 2")  # no turn: nothing happens to it
+    with pytest.raises(psycopg.OperationalError):
+        await conn.execute("SELECT take_turn(%s)", ["lost"])
+    assert (await _notes(watcher)).count("lost") == 1

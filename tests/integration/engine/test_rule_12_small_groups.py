@@ -16,11 +16,13 @@ from sendonce_worker.providers.base import Accepted, Message
 if TYPE_CHECKING:
     from tests.integration.engine.conftest import FarEnd, World
 
-COMMIT = b"COMMIT\x00"
+# a turn is a statement that commits by itself; the server is ready again when it has done so
+TURN = b"sendonce.take_turn("
+READY = b"Z\x00\x00\x00\x05I"
 
 
 class Wire:
-    """The network between a worker and the store, which breaks at a commit."""
+    """The network between a worker and the store, which breaks at a turn's commit."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
@@ -56,7 +58,7 @@ class Wire:
 
     async def _up(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65536):
-            if self.trouble and COMMIT in data:
+            if self.trouble and TURN in data:
                 self._holding = self.trouble == "the acknowledgement is lost"
                 self.trouble = None
                 if not self._holding:
@@ -70,7 +72,7 @@ class Wire:
                 writer.write(data)
                 continue
             held += data
-            if COMMIT in held:
+            if READY in held:
                 self._holding = False
                 return
 

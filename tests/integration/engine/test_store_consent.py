@@ -52,12 +52,18 @@ async def test_an_opt_out_holds_for_its_category_and_topic(
     assert await _begun(campaign) == [expected, ("sending", None)]
 
 
+@pytest.mark.parametrize("tenant", [True, False], ids=["a namespace's login", "the owner, who sees all rows"])
 @pytest.mark.parametrize(("namespace", "channel"), [("other", "Email"), ("default", "SMS")])
-async def test_a_wish_is_of_one_namespace_and_one_channel(world: World, namespace: str, channel: str) -> None:
+async def test_a_wish_is_of_one_namespace_and_one_channel(
+    world: World, namespace: str, channel: str, tenant: bool
+) -> None:
     campaign = await world.campaign(2)
     await suppress(world.conn, namespace, [Suppression(channel, FIRST, "blocked")])
     await opt_out(world.conn, namespace, [OptOut(channel, FIRST, "Marketing")])
-    assert await _begun(campaign) == [("sending", None), ("sending", None)]
+    batch = await campaign.claim()
+    conn = world.hands if tenant else world.conn
+    outcome = await campaign.turn(batch, conn=conn, group=[(1, b"d" * 32), (2, b"d" * 32)])
+    assert [(row.state, row.reason) for row in outcome.started] == [("sending", None), ("sending", None)]
 
 
 async def test_an_opt_out_that_comes_after_the_rows_were_read_still_holds(world: World) -> None:
