@@ -37,8 +37,9 @@ from sendonce_operator.metrics import OperatorMetrics
 from sendonce_operator.objects import ACTION, CAMPAIGN, CLUSTER_PROVIDER, PROVIDER
 from sendonce_operator.paths import CAMPAIGN_LABEL, GROUP, PLURALS, VERSION
 from sendonce_operator.runtime import Runtime
-from sendonce_operator.settings import OperatorSettings, SettingsError, read_settings
+from sendonce_operator.settings import OperatorSettings, read_settings
 from sendonce_operator.upkeep import background
+from sendonce_store.environment import SettingsError
 
 logger = logging.getLogger(__name__)
 CONFIGURATION = 2

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from sendonce_operator.decisions.facts import Defaults, Mode
+from sendonce_store.environment import SettingsError, dsn, number, required
 from sendonce_store.tenancy import TenancyError, check_address
-
-N = TypeVar("N", int, float)
-
-
-class SettingsError(Exception):
-    """A variable of the environment is missing or wrong; the message names it and what would be right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +34,30 @@ def read_settings(env: Mapping[str, str] = os.environ) -> OperatorSettings:
     """Read `SENDONCE_…` variables. Raises SettingsError."""
     kubeconfig = env.get("KUBECONFIG") or None
     return OperatorSettings(
-        dsn=_dsn(env),
+        dsn=dsn(env),
         identity=env.get("HOSTNAME") or os.uname().nodename,
         defaults=_defaults(env),
         kubeconfig=Path(kubeconfig) if kubeconfig else None,
         store_address=_store_address(env),
         health_port=_port(env, "SENDONCE_HEALTH_PORT", 8080),
         metrics_port=_port(env, "SENDONCE_METRICS_PORT", 9090),
-        tick=_number(env, "SENDONCE_TICK_SECONDS", 1.0, float, 0.05, 60),
-        status_interval=_number(env, "SENDONCE_STATUS_SECONDS", 4.0, float, 0, 600),
-        resync=_number(env, "SENDONCE_RESYNC_SECONDS", 60.0, float, 1, 3600),
-        owner_silence=_number(env, "SENDONCE_OWNER_SECONDS", 90.0, float, 5, 3600),
+        tick=number(env, "SENDONCE_TICK_SECONDS", 1.0, float, 0.05, 60),
+        status_interval=number(env, "SENDONCE_STATUS_SECONDS", 4.0, float, 0, 600),
+        resync=number(env, "SENDONCE_RESYNC_SECONDS", 60.0, float, 1, 3600),
+        owner_silence=number(env, "SENDONCE_OWNER_SECONDS", 90.0, float, 5, 3600),
         log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
     )
 
 
 def _defaults(env: Mapping[str, str]) -> Defaults:
-    user = _number(env, "SENDONCE_WORKER_USER", 65_532, int, 0, 2**31 - 1)
+    user = number(env, "SENDONCE_WORKER_USER", 65_532, int, 0, 2**31 - 1)
     return Defaults(
-        image=_required(env, "SENDONCE_WORKER_IMAGE"),
+        image=required(env, "SENDONCE_WORKER_IMAGE"),
         pull_policy=env.get("SENDONCE_WORKER_PULL_POLICY", "IfNotPresent"),
         service_account=env.get("SENDONCE_WORKER_SERVICE_ACCOUNT") or None,
         store_secret=env.get("SENDONCE_STORE_SECRET", "sendonce-store"),
         store_secret_key=env.get("SENDONCE_STORE_SECRET_KEY", "dsn"),
-        max_workers=_number(env, "SENDONCE_MAX_WORKERS", 50, int, 1, 10_000),
+        max_workers=number(env, "SENDONCE_MAX_WORKERS", 50, int, 1, 10_000),
         mode=_mode(env),
         user=user or None,
         log_level=env.get("SENDONCE_WORKER_LOG_LEVEL", "INFO").upper(),
@@ -80,24 +74,6 @@ def _mode(env: Mapping[str, str]) -> Mode:
         raise SettingsError(message) from None
 
 
-def _required(env: Mapping[str, str], name: str) -> str:
-    value = env.get(name, "")
-    if not value:
-        message = f"{name} is not set"
-        raise SettingsError(message)
-    return value
-
-
-def _dsn(env: Mapping[str, str]) -> str:
-    if path := env.get("SENDONCE_DSN_FILE"):
-        try:
-            return Path(path).read_text("utf-8").strip()
-        except OSError as error:
-            message = f"SENDONCE_DSN_FILE: {path} can't be read: {error.strerror}"
-            raise SettingsError(message) from error
-    return _required(env, "SENDONCE_DSN")
-
-
 def _store_address(env: Mapping[str, str]) -> str | None:
     address = env.get("SENDONCE_STORE_ADDRESS")
     if not address:
@@ -112,20 +88,4 @@ def _store_address(env: Mapping[str, str]) -> str | None:
 
 def _port(env: Mapping[str, str], name: str, default: int) -> int | None:
     """A port; empty: the server is off."""
-    return None if env.get(name) == "" else _number(env, name, default, int, 0, 65_535)
-
-
-def _number(  # noqa: PLR0913 - one variable with its kind and bounds
-    env: Mapping[str, str], name: str, default: N, kind: Callable[[str], N], low: float, high: float
-) -> N:
-    text = env.get(name, "")
-    if not text:
-        return default
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or not low <= value <= high:
-        message = f"{name}: {text!r} is not a number from {low:g} to {high:g}"
-        raise SettingsError(message)
-    return value
+    return None if env.get(name) == "" else number(env, name, default, int, 0, 65_535)

@@ -18,6 +18,7 @@ import uvloop
 from prometheus_client import CollectorRegistry
 
 from sendonce_store.connection import StoreUnavailableError
+from sendonce_store.environment import SettingsError
 from sendonce_store.migrate import SchemaVersionError
 from sendonce_worker.campaign import NotReadyError
 from sendonce_worker.health import HealthServer, HealthState
@@ -25,7 +26,7 @@ from sendonce_worker.logs import configure_logging
 from sendonce_worker.loop import CampaignNotFoundError, Worker
 from sendonce_worker.metrics import WorkerMetrics
 from sendonce_worker.redaction import Redactor
-from sendonce_worker.settings import SettingsError, WorkerSettings, read_settings
+from sendonce_worker.settings import WorkerSettings, read_settings
 
 logger = logging.getLogger(__name__)
 CONFIGURATION, STORE, STOPPED_AT_ONCE = 2, 3, 143

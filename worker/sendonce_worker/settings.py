@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
-N = TypeVar("N", int, float)
-
-
-class SettingsError(Exception):
-    """A variable of the environment is missing or wrong; the message names it and what would be right."""
+from sendonce_store.environment import dsn, number, required
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,53 +35,19 @@ def read_settings(env: Mapping[str, str] = os.environ) -> WorkerSettings:
     """Read `SENDONCE_…` variables. Raises SettingsError."""
     port = env.get("SENDONCE_HEALTH_PORT", "8080")
     return WorkerSettings(
-        dsn=_dsn(env),
-        namespace=_required(env, "SENDONCE_NAMESPACE"),
-        send_key=_required(env, "SENDONCE_SEND_KEY"),
+        dsn=dsn(env),
+        namespace=required(env, "SENDONCE_NAMESPACE"),
+        send_key=required(env, "SENDONCE_SEND_KEY"),
         identity=env.get("SENDONCE_WORKER_ID") or f"{os.uname().nodename}-{uuid.uuid4().hex[:16]}",
         files=Path(env.get("SENDONCE_FILES", "/etc/sendonce")),
-        heartbeat=_number(env, "SENDONCE_HEARTBEAT_SECONDS", 5.0, float, 0.05, 60),
-        grace=_number(env, "SENDONCE_GRACE_SECONDS", 60.0, float, 0, 3600),
-        concurrency=_number(env, "SENDONCE_CONCURRENCY", 64, int, 1, 10_000)
+        heartbeat=number(env, "SENDONCE_HEARTBEAT_SECONDS", 5.0, float, 0.05, 60),
+        grace=number(env, "SENDONCE_GRACE_SECONDS", 60.0, float, 0, 3600),
+        concurrency=number(env, "SENDONCE_CONCURRENCY", 64, int, 1, 10_000)
         if env.get("SENDONCE_CONCURRENCY")
         else None,
-        batches=_number(env, "SENDONCE_BATCHES", 2, int, 1, 16),
-        health_port=_number(env, "SENDONCE_HEALTH_PORT", 8080, int, 0, 65_535) if port else None,
+        batches=number(env, "SENDONCE_BATCHES", 2, int, 1, 16),
+        health_port=number(env, "SENDONCE_HEALTH_PORT", 8080, int, 0, 65_535) if port else None,
         log_style="console" if env.get("SENDONCE_LOG_FORMAT", "json") in {"plain", "console"} else "json",
         log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
         exit_when_done=env.get("SENDONCE_EXIT_WHEN_DONE", "") not in {"", "0", "false"},
     )
-
-
-def _required(env: Mapping[str, str], name: str) -> str:
-    value = env.get(name, "")
-    if not value:
-        message = f"{name} is not set"
-        raise SettingsError(message)
-    return value
-
-
-def _dsn(env: Mapping[str, str]) -> str:
-    if path := env.get("SENDONCE_DSN_FILE"):
-        try:
-            return Path(path).read_text("utf-8").strip()
-        except OSError as error:
-            message = f"SENDONCE_DSN_FILE: {path} can't be read: {error.strerror}"
-            raise SettingsError(message) from error
-    return _required(env, "SENDONCE_DSN")
-
-
-def _number(  # noqa: PLR0913 - one variable with its kind and bounds
-    env: Mapping[str, str], name: str, default: N, kind: Callable[[str], N], low: float, high: float
-) -> N:
-    text = env.get(name, "")
-    if not text:
-        return default
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or not low <= value <= high:
-        message = f"{name}: {text!r} is not a number from {low:g} to {high:g}"
-        raise SettingsError(message)
-    return value

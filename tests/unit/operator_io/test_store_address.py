@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sendonce_operator.settings import SettingsError, read_settings
+from sendonce_operator.settings import read_settings
+from sendonce_store.environment import SettingsError
 
 NEEDED = {"SENDONCE_DSN": "postgresql:///store", "SENDONCE_WORKER_IMAGE": "worker:1"}
 

@@ -1,0 +1,50 @@
+"""What the programs' settings have in common: variables of the environment in, checked values out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+N = TypeVar("N", int, float)
+
+
+class SettingsError(Exception):
+    """A variable of the environment is missing or wrong; the message names it and what would be right."""
+
+
+def required(env: Mapping[str, str], name: str) -> str:
+    """A variable that must be there. Raises SettingsError."""
+    value = env.get(name, "")
+    if not value:
+        message = f"{name} is not set"
+        raise SettingsError(message)
+    return value
+
+
+def dsn(env: Mapping[str, str]) -> str:
+    """The store: what SENDONCE_DSN_FILE holds, else SENDONCE_DSN. Raises SettingsError."""
+    if path := env.get("SENDONCE_DSN_FILE"):
+        try:
+            return Path(path).read_text("utf-8").strip()
+        except OSError as error:
+            message = f"SENDONCE_DSN_FILE: {path} can't be read: {error.strerror}"
+            raise SettingsError(message) from error
+    return required(env, "SENDONCE_DSN")
+
+
+def number(  # noqa: PLR0913 - one variable with its kind and bounds
+    env: Mapping[str, str], name: str, default: N, kind: Callable[[str], N], low: float, high: float
+) -> N:
+    """A number within its bounds; the default where it is not set. Raises SettingsError."""
+    text = env.get(name, "")
+    if not text:
+        return default
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or not low <= value <= high:
+        message = f"{name}: {text!r} is not a number from {low:g} to {high:g}"
+        raise SettingsError(message)
+    return value
