@@ -109,7 +109,10 @@ async def take_turn(conn: Connection, batch: Batch, holder: Holder, turn: Turn, 
 
 
 async def _one(conn: Connection, statement: LiteralString, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    cursor = await conn.execute(statement, parameters)
+    return await _row_of(await conn.execute(statement, parameters))
+
+
+async def _row_of(cursor: psycopg.AsyncCursor[dict[str, Any]]) -> dict[str, Any]:
     row = await cursor.fetchone()
     if row is None:
         message = "the server answered with no row where there is always one"
@@ -127,9 +130,9 @@ async def _turn_with_more(
         turn = await conn.execute(SQL["take_turn"], parameters)
         others = [await conn.execute(*statement) for statement in statements]
         await conn.execute("COMMIT")
-    row = await turn.fetchone()
+    row = await _row_of(turn)
     ended = [one for cursor in others if cursor.description for one in await cursor.fetchall()]
-    return _outcome(row or {}, {one["no"]: one["state"] for one in ended})
+    return _outcome(row, {one["no"]: one["state"] for one in ended})
 
 
 def raise_if_lease_lost(error: psycopg.Error) -> None:
