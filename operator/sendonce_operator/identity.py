@@ -63,17 +63,20 @@ async def bind(claim: Claim) -> Bound:
         return await _begin(claim)
     if known.owner_uid != claim.campaign.subject.uid:
         await _take_over(claim, known)
-    elif known.ended is None:
-        await _go_on(claim, known)
-    return Bound(known.id, _adoption(claim, known), known.ended is not None, known.cancelled_at is not None)
+        adoption = Adoption.CONTINUED if known.completed_at is None else Adoption.ALREADY_SENT
+    else:
+        adoption = _adoption(known)
+        if known.ended is None:
+            await _go_on(claim, known)
+    return Bound(known.id, adoption, known.ended is not None, known.cancelled_at is not None)
 
 
-def _adoption(claim: Claim, known: KnownKey) -> Adoption:
-    """What the object found, told from the times, so that another process says the same."""
-    created = claim.campaign.subject.created_at
-    if known.completed_at is not None and created > known.completed_at:
-        return Adoption.ALREADY_SENT
-    return Adoption.CONTINUED if created > known.created_at else Adoption.NEW
+def _adoption(known: KnownKey) -> Adoption:
+    """What the owner found when it came, told from the store's times, so that another process says the same."""
+    if known.owned_at is None:
+        return Adoption.NEW
+    came_late = known.completed_at is not None and known.owned_at > known.completed_at
+    return Adoption.ALREADY_SENT if came_late else Adoption.CONTINUED
 
 
 async def _resolved(claim: Claim) -> CampaignSpec:

@@ -177,6 +177,8 @@ def kopf_settings() -> kopf.OperatorSettings:
     settings.watching.label_selectors["pods"] = CAMPAIGN_LABEL
     settings.networking.request_timeout = 30
     settings.queueing.worker_limit = 50
+    # of those 50, each would wait 5 s for the next event of its object while other objects queue
+    settings.queueing.idle_timeout = 0.05
     settings.execution.default_backoff = 15
     settings.posting.enabled = False
     settings.persistence.finalizer = f"{PREFIX}/finalizer"

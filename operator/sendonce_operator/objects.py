@@ -104,6 +104,11 @@ def is_older(body: Mapping[str, Any], known: AnySeen | None) -> bool:
     return old.isdecimal() and new.isdecimal() and int(new) < int(old)
 
 
+def is_the_same(body: Mapping[str, Any], known: AnySeen | None) -> bool:
+    """Whether an event tells what is known already, as the answer to a write and the lists of upkeep do."""
+    return known is not None and known.subject.resource_version == body["metadata"].get("resourceVersion")
+
+
 def document(campaign: Campaign, spec: CampaignSpec) -> NotificationCampaign:
     """The campaign as the store takes it."""
     metadata = CampaignMetadata(name=campaign.key.name, namespace=campaign.key.namespace)

@@ -28,7 +28,8 @@ KINDS = (CLUSTER_PROVIDER, PROVIDER, CAMPAIGN, ACTION)
 EXPIRY_SECONDS = 5.0
 PROVIDER_SECONDS = 5.0
 RETENTION_SECONDS = 600.0
-PAGE = "500"
+# a page is in memory as a whole
+PAGE = "100"
 
 
 async def repeat(job: Callable[[], Awaitable[None]], seconds: float, stop: asyncio.Event) -> None:

@@ -19,6 +19,7 @@ from sendonce_operator.objects import (
     Campaign,
     Provider,
     is_older,
+    is_the_same,
     key_of,
     read,
 )
@@ -54,6 +55,8 @@ class Watched:
         """Take in an object of ours; returns it as it is known now, None once it is gone."""
         table, key = self._table(kind), key_of(kind, body)
         known: AnySeen | None = table.get(key)
+        if not gone and is_the_same(body, known):
+            return known
         if not is_older(body, known):
             if gone:
                 table.pop(key, None)

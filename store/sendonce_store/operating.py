@@ -24,7 +24,10 @@ _FROZEN = ("category", "topic", "recipients", "messages", "rollout")
 
 @dataclass(frozen=True, slots=True)
 class KnownKey:
-    """The row of a send key. `owner_silent`: seconds since an operator looked after its owner."""
+    """The row of a send key. `owner_silent`: seconds since an operator looked after its owner.
+
+    `owned_at`: since when another object than the one that made the row acts for it.
+    """
 
     id: int
     namespace: str
@@ -35,6 +38,7 @@ class KnownKey:
     content_hash: str
     spec: Mapping[str, Any]
     created_at: datetime
+    owned_at: datetime | None
     started_at: datetime | None
     ended: str | None
     ended_reason: str | None

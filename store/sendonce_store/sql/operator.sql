@@ -4,7 +4,7 @@
 -- `untouched`: no worker has ever looked at it, so that its content may still be replaced by an edit of the object.
 -- `owner_silent`: seconds since an operator looked after the owner; null when nobody has.
 SELECT c.id, c.namespace, c.send_key, c.name, c.owner_uid, c.generation, c.content_hash, c.spec, c.created_at,
-       c.started_at, c.ended, c.ended_reason, c.ended_message, c.completed_at, c.cancelled_at,
+       c.owned_at, c.started_at, c.ended, c.ended_reason, c.ended_message, c.completed_at, c.cancelled_at,
        extract(epoch FROM now() - c.owner_seen_at)::float8 AS owner_silent,
        c.import_state = 'pending' AND c.started_at IS NULL AND c.ended IS NULL AND c.cancelled_at IS NULL
          AND NOT EXISTS (SELECT FROM sendonce.workers w WHERE w.campaign_id = c.id)
@@ -23,7 +23,8 @@ UPDATE sendonce.campaigns c
    SET spec = CASE WHEN c.ended IS NULL THEN %(spec)s::jsonb
                    ELSE c.spec || jsonb_build_object('dataRetentionDays', %(spec)s::jsonb -> 'dataRetentionDays') END,
        priority = %(priority)s, start_at = %(start_at)s, deadline = %(deadline)s, suspended = %(suspended)s,
-       name = %(name)s, owner_uid = %(owner_uid)s, generation = %(generation)s, owner_seen_at = now()
+       name = %(name)s, owner_uid = %(owner_uid)s, generation = %(generation)s, owner_seen_at = now(),
+       owned_at = CASE WHEN c.owner_uid IS DISTINCT FROM %(owner_uid)s THEN now() ELSE c.owned_at END
  WHERE c.id = %(campaign)s
    AND c.owner_uid IS NOT DISTINCT FROM %(previous_uid)s
    AND (c.owner_uid IS DISTINCT FROM %(owner_uid)s OR c.generation <= %(generation)s)

@@ -38,6 +38,24 @@ async def test_a_row_is_taken_only_from_whom_one_believes_to_have_it(world: Worl
     assert (await known(world)).owner_uid == "b"
 
 
+async def test_another_owner_comes_at_a_time_that_can_be_compared_with_the_end(world: World) -> None:
+    await world.campaign()
+    assert (await known(world)).owned_at is None, "whoever made it"
+    await own(world, Owner("a", 1, None))
+    taken = (await known(world)).owned_at
+    await own(world, Owner("a", 2, "a"))
+    assert (await known(world)).owned_at == taken
+    await world.conn.execute(
+        "UPDATE sendonce.campaigns SET ended = 'complete', ended_reason = 'AllSent', completed_at = now()"
+    )
+    await own(world, Owner("b", 1, "a"))
+    row = await known(world)
+    assert taken is not None
+    assert row.owned_at is not None
+    assert row.completed_at is not None
+    assert taken < row.completed_at < row.owned_at
+
+
 async def test_an_older_generation_changes_nothing(world: World) -> None:
     await world.campaign()
     assert await own(world, Owner("a", 5, None), suspend=True)

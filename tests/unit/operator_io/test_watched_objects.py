@@ -59,6 +59,12 @@ def test_an_event_that_is_older_than_what_is_known_is_passed_over(watched: Watch
     assert version(watched) == "100"
 
 
+def test_what_is_known_already_is_not_read_again(watched: Watched) -> None:
+    first = watched.note(CAMPAIGN, body(10))
+    assert watched.note(CAMPAIGN, body(10)) is first
+    assert watched.note(CAMPAIGN, body(10), gone=True) is None, "but that it is gone is news"
+
+
 def test_a_status_alone_is_known_and_wakes_nobody(watched: Watched, changed: list[Key]) -> None:
     watched.note(CAMPAIGN, body(10))
     watched.note(CAMPAIGN, body(11, status={"startTime": "2026-11-01T10:00:00Z"}))
