@@ -34,7 +34,7 @@ from sendonce_store.standing import Overview
 
 logger = logging.getLogger(__name__)
 # campaigns that are worked on at a time
-SIDE_BY_SIDE = 20
+SIDE_BY_SIDE = 12
 OWNERS_SECONDS = 20.0
 
 

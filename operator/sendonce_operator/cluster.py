@@ -18,7 +18,8 @@ import kubernetes.aio.config
 
 Object = dict[str, Any]
 REQUEST_SECONDS = 30
-CONNECTIONS = 32
+# asyncio keeps 256 KiB for each connection with TLS; the API server is the one to wait for, not these
+CONNECTIONS = 16
 NOT_FOUND, CONFLICT, GONE = 404, 409, 410
 _MERGE_PATCH = "application/merge-patch+json"
 _APPLY_PATCH = "application/apply-patch+yaml"

@@ -176,8 +176,9 @@ def kopf_settings() -> kopf.OperatorSettings:
     settings.watching.label_selectors["apps/deployments"] = CAMPAIGN_LABEL
     settings.watching.label_selectors["pods"] = CAMPAIGN_LABEL
     settings.networking.request_timeout = 30
-    settings.queueing.worker_limit = 50
-    # of those 50, each would wait 5 s for the next event of its object while other objects queue
+    # each may hold a connection; more at a time would not be served faster
+    settings.queueing.worker_limit = 20
+    # while it waits for the next event of its object, other objects queue; the default is 5 s
     settings.queueing.idle_timeout = 0.05
     settings.execution.default_backoff = 15
     settings.posting.enabled = False

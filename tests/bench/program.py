@@ -71,7 +71,7 @@ async def _pace(plan: Plan, using: Server, folder: Path) -> list[Row]:
 
 async def _operator(plan: Plan, using: Server, folder: Path) -> list[Row]:
     campaigns, seconds = (100, 20.0) if plan.quick else (1_000, 60.0)
-    _announce(f"operator: {campaigns:,} active campaigns, each of which changes every second")
+    _announce(f"operator: {campaigns:,} active campaigns; a quarter of them changes every second, then all of them")
     return await operating.measure(using, folder, campaigns, seconds)
 
 
