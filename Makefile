@@ -34,7 +34,7 @@ test-postgres: $(READY) ## Run the integration tests on another PostgreSQL (PG=1
 	SENDONCE_TEST_PG_BIN="$$($(BIN)/python tools/fetch_postgres.py $(PG))" && export SENDONCE_TEST_PG_BIN && \
 	  $(TESTS) tests/integration $(PYTEST_FLAGS)
 
-check: $(READY) ## Lint, check formatting, types, imports, sizes, the CRDs and the lock files
+check: $(READY) ## Lint, check formatting, types, imports, sizes, the CRDs, the lock files, Dockerfiles and workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -42,6 +42,8 @@ check: $(READY) ## Lint, check formatting, types, imports, sizes, the CRDs and t
 	$(BIN)/python tools/sizes.py
 	$(BIN)/python -m sendonce_store.spec.crd --check crds/
 	$(BIN)/python tools/lock.py --check
+	$(BIN)/hadolint Dockerfile.*
+	$(BIN)/python -m tools.workflows
 
 format: $(READY) ## Format, and fix what ruff can fix
 	$(BIN)/ruff check --fix .
@@ -68,7 +70,7 @@ cluster-programs: $(READY) ## Build the programs of Kubernetes that the tests ca
 kind: $(READY) ## The same with kind, where Docker is there
 	$(BIN)/python -m tools.cluster kind
 
-images: $(READY) ## Build the images of operator and worker, as archives in build/images/
+images: $(READY) ## Build the product's images, as archives in build/images/
 	$(BIN)/python -m tools.cluster images
 
 crds: $(READY) ## Write crds/ anew from the models of the spec

@@ -19,6 +19,7 @@ DIGEST = LOCKS / "inputs.sha256"
 # What each lock file holds beside the dependencies that every program has. The others pick their versions from dev.txt.
 EXTRAS = {
     "dev.txt": ("--all-extras", "--group", "dev"),
+    "cli.txt": ("--extra", "cli"),
     "worker.txt": ("--extra", "worker"),
     "operator.txt": ("--extra", "operator"),
 }

@@ -1,5 +1,14 @@
-"""`python -m sendonce_cli`, the same as `sendonce`."""
+"""`python -m sendonce_cli`, the same as `sendonce`.
 
-from sendonce_cli.main import main
+The first process of a container ignores a signal that it has no handler for. A command that was told to stop has not
+done its work, and says so; those that are meant to be stopped, as `run` and `simulate`, have handlers of their own.
+"""
+
+import signal
+import sys
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+from sendonce_cli.main import main  # noqa: E402 - after the handler
 
 main()

@@ -124,7 +124,7 @@ def _bundled() -> list[Binaries]:
     places = spec.submodule_search_locations if spec is not None else None
     found = [_described(program.parent) for place in places or () for program in Path(place).glob("*/bin/postgres")]
     if not found:
-        msg = "no PostgreSQL programs found: install sendonce[cli], or give a database of your own"
+        msg = "no PostgreSQL programs found: install sendonce[embedded], or name a database of yours with --database"
         raise EmbeddedPostgresError(msg)
     return found
 

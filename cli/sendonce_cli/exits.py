@@ -9,6 +9,7 @@
 6    the campaign is stopped and waits for a person: to promote, resume or mend
 70   a bug
 130  interrupted: what was in flight was finished, the rest waits for the next run
+143  told to stop (SIGTERM) before it was done; what it had not committed is as before
 """
 
 from __future__ import annotations

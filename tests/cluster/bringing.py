@@ -82,7 +82,7 @@ def named(context: str, description: str) -> Iterator[Cluster]:
 @contextmanager
 def in_kind(description: str) -> Iterator[Cluster]:
     """Use the kind cluster; it is made if need be, and stays: several test processes share it."""
-    yield Cluster(description, kind.up(), kind.CONTEXT)
+    yield Cluster(description, kind.up(), kind.CONTEXT, host=kind.host())
 
 
 def open_cluster(level: str, choice: Choice, context: str, assets: str) -> AbstractContextManager[Cluster]:

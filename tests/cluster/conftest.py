@@ -27,7 +27,7 @@ from tests.cluster.levels import (
     environment_for_tests,
 )
 from tests.cluster.reach import Cluster
-from tools.cluster import base_image, kind, needs, product_images
+from tools.cluster import base_image, engines, kind, needs
 from tools.cluster.places import programs
 
 # Clusters that are not the tests' own get their images from elsewhere.
@@ -43,7 +43,7 @@ os.environ.pop("KUBERNETES_SERVICE_HOST")
 def _missing(*, control_plane: bool) -> str:
     machine = needs.this_machine(programs())
     found = needs.complaints(machine, control_plane=control_plane)
-    found += [] if control_plane else [*base_image.complaints(), *product_images.complaints()]
+    found += [] if control_plane else [*base_image.complaints(), *engines.complaints()]
     return "; ".join(found) or unbuilt(control_plane=control_plane)
 
 

@@ -26,6 +26,7 @@ from tools.cluster.waiting import until
 pytestmark = pytest.mark.wiring
 
 ROOT = Path(__file__).resolve().parents[2]
+INSPECT = "network inspect kind --format {{range .IPAM.Config}}{{.Gateway}} {{end}}"
 EVERYTHING = Machine(is_root=True, has=lambda _: True, has_file=lambda _: True, built=lambda _: True)
 NOTHING = Machine(is_root=False, has=lambda _: False, has_file=lambda _: False, built=lambda _: False)
 PLACES = Places(Path("/state"), Path("/programs"))
@@ -246,6 +247,37 @@ def test_kind_gets_a_kubeconfig_apart_from_a_persons_own(engine: Path, tmp_path:
     assert path == tmp_path / "state/sendonce/kind.kubeconfig"
     asked = (tmp_path / "asked").read_text("utf-8").splitlines()
     assert asked[-1] == f"kind create cluster --name sendonce --kubeconfig {path} --wait 120s"
+
+
+def test_kind_gets_images_and_is_deleted_by_the_name_that_is_ours(engine: Path, tmp_path: Path) -> None:
+    kind.load(tmp_path / "worker.tar")
+    kind.down()
+    load, delete = (tmp_path / "asked").read_text("utf-8").splitlines()
+    assert load == f"kind load image-archive {tmp_path}/worker.tar --name sendonce"
+    assert delete == f"kind delete cluster --name sendonce --kubeconfig {kind.kubeconfig_path()}"
+
+
+def test_a_kind_cluster_that_is_up_only_writes_its_kubeconfig_anew(engine: Path, tmp_path: Path) -> None:
+    (engine / "kind").write_text(f'#!/bin/sh\necho "kind $*" >> {tmp_path}/asked\necho other sendonce\n', "utf-8")
+    path = kind.up()
+    asked = (tmp_path / "asked").read_text("utf-8").splitlines()
+    assert asked[-1] == f"kind export kubeconfig --name sendonce --kubeconfig {path}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "address"),
+    [
+        ("fc00:f853:ccd:e793::1 127.0.0.1", "127.0.0.1"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("fc00:f853:ccd:e793::1", None),
+        # a machine that Docker keeps for itself (RFC 5737: nobody's)
+        ("192.0.2.1", None),
+        ("", None),
+    ],
+)
+def test_pods_of_kind_reach_this_machine_at_their_nodes_way_out(engine: Path, answer: str, address: str | None) -> None:
+    (engine / "docker").write_text(f'#!/bin/sh\n[ "$*" = "{INSPECT}" ] && echo "{answer}"\n', encoding="utf-8")
+    assert kind.host() == address
 
 
 @pytest.mark.parametrize(

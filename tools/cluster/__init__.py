@@ -11,7 +11,7 @@ at the top:
     programs, needs          the programs: built once from pinned modules; what must be on the machine, and the cure
     pki, kubeconfig, api     certificates, credentials, and whether the API server answers
     images, base_image       images without an engine: archives that containerd loads
-    product_images           the product's own images, from its Dockerfiles
+    product_images, engines  the product's own images, from its Dockerfiles
     leftovers                what is still there after `down`: nothing
 
 Two levels. The control plane alone (etcd, API server, controllers, scheduler) needs no root and no fixed port, so that

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.cluster import base_image, images, kind, leftovers, needs, product_images, programs
+from tools.cluster import base_image, engines, images, kind, leftovers, needs, product_images, programs
 from tools.cluster.down import down
 from tools.cluster.errors import ClusterError
 from tools.cluster.kubeconfig import CONTEXT, path_for_people
@@ -94,7 +94,7 @@ def _build_for_tests() -> int:
     for names, control_plane in ((programs.CONTROL_PLANE, True), (programs.NODE, False)):
         if not needs.complaints(machine, control_plane=control_plane):
             programs.build(names)
-            if not control_plane and not [*base_image.complaints(), *product_images.complaints()]:
+            if not control_plane and not [*base_image.complaints(), *engines.complaints()]:
                 _images(argparse.Namespace())
     return 0
 

@@ -4,7 +4,9 @@ In: `kind` and a Docker that answers. Out: a kind cluster `sendonce`, whose kube
 among a person's own.
 """
 
+import ipaddress
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from sendonce_cli.kernel_lock import held
 
 NAME = "sendonce"
 CONTEXT = f"kind-{NAME}"
+# of Docker: kind puts its nodes there
+_NETWORK = "kind"
 
 
 def kubeconfig_path() -> Path:
@@ -63,6 +67,35 @@ def up() -> Path:
 def load(archive: Path) -> None:
     """Give an image archive to the kind cluster."""
     _run("load", "image-archive", str(archive), "--name", NAME)
+
+
+def gateway(addresses: str) -> str | None:
+    """Return the first IPv4 address of a list that blanks divide; IPv6 ones, and other words, are passed over."""
+    for word in addresses.split():
+        try:
+            return str(ipaddress.IPv4Address(word))
+        except ValueError:
+            continue
+    return None
+
+
+def is_here(address: str) -> bool:
+    """Return whether this machine listens at an address: not where Docker runs in a machine of its own."""
+    with socket.socket() as listening:
+        try:
+            listening.bind((address, 0))
+        except OSError:
+            return False
+    return True
+
+
+def host() -> str | None:
+    """Return the address at which Pods reach this machine, if there is one: the nodes' way out."""
+    template = "{{range .IPAM.Config}}{{.Gateway}} {{end}}"
+    command = ["docker", "network", "inspect", _NETWORK, "--format", template]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    address = gateway(done.stdout)
+    return address if address is not None and is_here(address) else None
 
 
 def down() -> None:

@@ -33,6 +33,11 @@ def image_cache() -> Path:
     return _base("XDG_CACHE_HOME", ".cache") / "images"
 
 
+def linters() -> Path:
+    """Return the folder of linters that are built here."""
+    return _base("XDG_CACHE_HOME", ".cache") / "linters"
+
+
 def default_state(*, control_plane: bool) -> Path:
     """Return the state folder of `make cluster`, or of a control plane alone."""
     return _base("XDG_STATE_HOME", ".local/state") / ("control-plane" if control_plane else "cluster")

@@ -1,25 +1,26 @@
-"""The product's images, built here: `Dockerfile.operator` and `Dockerfile.worker` in, archives out.
+"""The product's images, built here: `Dockerfile.operator`, `Dockerfile.worker` and `Dockerfile.cli` in, archives out.
 
-Docker builds them where it answers, on the base that the Dockerfiles name. Elsewhere buildah does, without an engine,
-on the base image of `base_image`, with the packages that pip fetched on this machine. An archive's name has the digest
-of all that went into it: a second build of the same is none.
+`engines` says what builds them. An archive's name has the digest of all that went into it: a second build of the same
+is none.
 """
 
 import hashlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.cluster import base_image
-from tools.cluster.errors import ClusterError, MissingPartError
-from tools.cluster.needs import find
+from tools.cluster import base_image, engines
+from tools.cluster.errors import ClusterError
 from tools.cluster.places import ROOT
 
 from sendonce_cli.kernel_lock import held
 
-PROGRAMS = ("operator", "worker")
+# Each with the packages of ours that it is made of.
+PACKAGES = {"operator": ("store", "operator"), "worker": ("store", "worker"), "cli": ("store", "worker", "cli")}
+PROGRAMS = tuple(PACKAGES)
 # of the base image
 PYTHON = "3.11"
 ARCHIVES = ROOT / "build" / "images"
@@ -31,6 +32,8 @@ class Image:
 
     program: str
     digest: str
+    # The commit that its files are of; nothing if they are of none.
+    revision: str = ""
 
     @property
     def name(self) -> str:
@@ -44,10 +47,28 @@ class Image:
 
 
 def _sources(program: str) -> Iterator[Path]:
-    """Yield the files that go into an image, in a fixed order."""
+    """Yield the files and folders that go into an image, in a fixed order."""
     yield from (ROOT / f"Dockerfile.{program}", ROOT / ".dockerignore", ROOT / "requirements" / f"{program}.txt")
-    for folder in (ROOT / "store" / "sendonce_store", ROOT / program / f"sendonce_{program}"):
-        yield from sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    yield from (ROOT / package / f"sendonce_{package}" for package in PACKAGES[program])
+
+
+def _files(sources: Iterable[Path]) -> Iterator[Path]:
+    for source in sources:
+        files = sorted(source.rglob("*")) if source.is_dir() else [source]
+        yield from (file for file in files if file.is_file() and "__pycache__" not in file.parts)
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    git = shutil.which("git")
+    done = git and subprocess.run([git, *arguments], cwd=root, check=False, capture_output=True, text=True)
+    return done.stdout.strip() if done and not done.returncode else None
+
+
+def revision(root: Path, sources: Iterable[Path]) -> str:
+    """Return the last commit of a checkout that changed the sources; nothing where they differ from it, or no git."""
+    paths = [str(source) for source in sources]
+    clean = _git(root, "status", "--porcelain", "--", *paths) == ""
+    return (_git(root, "log", "-1", "--format=%H", "--", *paths) or "") if clean else ""
 
 
 def digest(files: Iterable[tuple[str, bytes]]) -> str:
@@ -61,40 +82,11 @@ def digest(files: Iterable[tuple[str, bytes]]) -> str:
 
 def image(program: str) -> Image:
     """Return the image of a program of the checkout."""
-    files = ((str(file.relative_to(ROOT)), file.read_bytes()) for file in _sources(program))
-    base = (base_image.archive_path().name, b"")
-    return Image(program, digest([base, *files]))
-
-
-def uses_docker() -> bool:
-    """Return whether Docker is here and answers."""
-    docker = find("docker")
-    return docker is not None and not subprocess.run([docker, "info"], check=False, capture_output=True).returncode
-
-
-def complaints() -> list[str]:
-    """Return what is missing to build images, with its fix."""
-    if find("buildah") or uses_docker():
-        return []
-    return ["buildah, for the images; on Debian: apt-get install --no-install-recommends buildah"]
-
-
-def docker_commands(wanted: Image, target: Path) -> list[list[str]]:
-    """Return the commands that build and save an image with Docker."""
-    build = ["docker", "build", "--file", f"Dockerfile.{wanted.program}", "--tag", wanted.name, "."]
-    return [build, ["docker", "save", "--output", str(target), wanted.name]]
-
-
-def buildah_commands(wanted: Image, target: Path, base: Path, wheels: Path) -> list[list[str]]:
-    """Return the commands that build and save an image with buildah; `base` is an archive, `wheels` a folder."""
-    build = ["buildah", "build", "--layers", "--pull-never", "--file", f"Dockerfile.{wanted.program}"]
-    settings = {"BASE_IMAGE": base_image.NAME, "PIP_FIND_LINKS": "/wheels", "PIP_NO_INDEX": "1"}
-    given = [f"--build-arg={name}={value}" for name, value in settings.items()]
-    return [
-        ["buildah", "pull", "--quiet", f"docker-archive:{base}"],
-        [*build, *given, f"--volume={wheels}:/wheels:ro", "--tag", wanted.name, "."],
-        ["buildah", "push", "--quiet", wanted.name, f"docker-archive:{target}:{wanted.name}"],
-    ]
+    sources = list(_sources(program))
+    commit = revision(ROOT, sources)
+    files = ((str(file.relative_to(ROOT)), file.read_bytes()) for file in _files(sources))
+    base = (base_image.archive_path().name, commit.encode())
+    return Image(program, digest([base, *files]), commit)
 
 
 def pip_command(program: str, wheels: Path) -> list[str]:
@@ -110,14 +102,20 @@ def _run(command: list[str], variables: Mapping[str, str]) -> None:
         raise ClusterError(f"`{' '.join(command[:4])} …` failed: {(done.stderr or done.stdout).strip()[-3000:]}")
 
 
-def _with_buildah(wanted: Image, target: Path, variables: Mapping[str, str]) -> None:
-    wheels = ROOT / "build" / "wheels" / wanted.program
+def _local(program: str, variables: Mapping[str, str]) -> engines.Local | None:
+    """Return what stands in for registries; nothing where no base image can be made."""
+    if base_image.complaints():
+        return None
+    wheels = ROOT / "build" / "wheels" / program
     wheels.mkdir(parents=True, exist_ok=True)
-    _run(pip_command(wanted.program, wheels), variables)
-    # chroot: no namespaces of its own, so that it works inside of a container too
-    here = {**variables, "BUILDAH_ISOLATION": "chroot"}
-    for command in buildah_commands(wanted, target, base_image.build(), wheels):
-        _run(command, here)
+    _run(pip_command(program, wheels), variables)
+    return engines.Local(base_image.build(), wheels)
+
+
+def order(wanted: Image, target: Path, local: engines.Local | None) -> engines.Order:
+    """Return what is ordered of whoever builds it."""
+    settings = {"REVISION": wanted.revision}
+    return engines.Order(f"Dockerfile.{wanted.program}", wanted.name, target, settings, local)
 
 
 def build(program: str, variables: Mapping[str, str]) -> Image:
@@ -131,16 +129,15 @@ def build(program: str, variables: Mapping[str, str]) -> Image:
 
 
 def _make(wanted: Image, variables: Mapping[str, str]) -> None:
-    if complaints():
-        raise MissingPartError("\n".join(complaints()))
-    print(f"Building the image of the {wanted.program}: {wanted.name}", flush=True)
+    engine = engines.required()
+    print(f"Building the image {wanted.name} with {engine}", flush=True)
     part = wanted.archive.with_suffix(".part")
     part.unlink(missing_ok=True)
-    if uses_docker():
-        for command in docker_commands(wanted, part):
-            _run(command, variables)
-    else:
-        _with_buildah(wanted, part, variables)
+    local = None if engine == engines.DOCKER else _local(wanted.program, variables)
+    # chroot: no namespaces of its own, so that it works inside of a container too
+    here = {**variables, "BUILDAH_ISOLATION": "chroot"}
+    for command in engines.commands(engine, order(wanted, part, local)):
+        _run(command, here)
     for before in ARCHIVES.glob(f"{wanted.program}-*.tar"):
         before.unlink()
     part.replace(wanted.archive)

@@ -55,9 +55,9 @@ def images(node: Cluster) -> dict[str, str]:
 
 def manifest(images: dict[str, str]) -> str:
     text = (ROOT / "deploy" / "operator.yaml").read_text("utf-8")
-    for program, name in images.items():
+    for program in ("operator", "worker"):
         assert f"sendonce-{program}:0.1.0\n" in text
-        text = text.replace(f"sendonce-{program}:0.1.0\n", f"{name}\n")
+        text = text.replace(f"sendonce-{program}:0.1.0\n", f"{images[program]}\n")
     return text
 
 
