@@ -4,7 +4,8 @@
 -- and likewise for NotificationProvider, ClusterNotificationProvider and NotificationAction.
 --
 -- Progressing until the operator has seen the spec as it is; Degraded when a person is needed; Suspended when hand-off
--- stands still because somebody wished it; Healthy when Sendonce does what the spec says, also while it still sends.
+-- stands still because somebody wished it, also over a provider; Healthy when Sendonce does what the spec says, also while
+-- it still sends.
 
 local function health(status, message)
   return { status = status, message = message or "" }

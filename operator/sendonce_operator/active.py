@@ -35,7 +35,6 @@ from sendonce_store.standing import Overview
 logger = logging.getLogger(__name__)
 # campaigns that are worked on at a time
 SIDE_BY_SIDE = 12
-OWNERS_SECONDS = 20.0
 
 
 class ActiveLoop:
@@ -129,7 +128,7 @@ class ActiveLoop:
         return {overview.id: overview for overview in found}
 
     async def _note_owners(self, conn: Connection, owners: Mapping[int, str]) -> None:
-        if time.monotonic() - self._seen_at >= OWNERS_SECONDS and owners:
+        if time.monotonic() - self._seen_at >= self._runtime.settings.owner_beat and owners:
             await operating.seen(conn, owners)
             self._seen_at = time.monotonic()
 

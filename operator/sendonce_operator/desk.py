@@ -16,6 +16,7 @@ from sendonce_operator.active import ActiveLoop
 from sendonce_operator.deleting import delete
 from sendonce_operator.ledger import STORE_ERRORS
 from sendonce_operator.objects import ACTION, CAMPAIGN, CLUSTER_PROVIDER, PROVIDER, key_of
+from sendonce_operator.paths import DEPLOYMENT, POD
 from sendonce_operator.providers import reconcile_provider
 from sendonce_operator.reconcile import reconcile
 from sendonce_operator.runtime import Runtime
@@ -28,7 +29,8 @@ STORE_SECONDS = 5.0
 ACTION_SECONDS = 3.0
 # the loop takes a second; after so many it hangs
 LOOP_PATIENCE = 120.0
-CANARY_PATIENCE = 150.0
+# a change that a list has shown, and the watch not for so many lists: the watch is dead
+CANARY_LISTS = 2.5
 
 
 class Desk:
@@ -57,11 +59,19 @@ class Desk:
 
     def show_deployment(self, body: Object, event: str | None) -> None:
         """A watch shows a Deployment of ours."""
-        self._loop.call_soon_threadsafe(lambda: self._runtime.watched.note_deployment(body, gone=event == "DELETED"))
+        self._loop.call_soon_threadsafe(self._show_deployment, body, event == "DELETED")
+
+    def _show_deployment(self, body: Object, gone: bool) -> None:  # noqa: FBT001 - call_soon takes positions only
+        self._runtime.canary.hear(DEPLOYMENT, body, gone=gone)
+        self._runtime.watched.note_deployment(body, gone=gone)
 
     def show_pod(self, body: Object, event: str | None) -> None:
         """A watch shows a worker's Pod."""
-        self._loop.call_soon_threadsafe(lambda: self._runtime.watched.note_pod(body, gone=event == "DELETED"))
+        self._loop.call_soon_threadsafe(self._show_pod, body, event == "DELETED")
+
+    def _show_pod(self, body: Object, gone: bool) -> None:  # noqa: FBT001 - call_soon takes positions only
+        self._runtime.canary.hear(POD, body, gone=gone)
+        self._runtime.watched.note_pod(body, gone=gone)
 
     # --- orders ------------------------------------------------------------------------------------------------------
     async def campaign(self, body: Object) -> None:
@@ -107,4 +117,5 @@ class Desk:
         if now - self._active.looked_at > LOOP_PATIENCE:
             return f"the loop has not looked at the campaigns for {now - self._active.looked_at:.0f} s"
         age = self._runtime.canary.age(now)
-        return f"a watch has not shown a change for {age:.0f} s" if age > CANARY_PATIENCE else None
+        patience = CANARY_LISTS * self._runtime.settings.resync
+        return f"a watch has not shown a change for {age:.0f} s" if age > patience else None

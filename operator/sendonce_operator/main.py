@@ -17,12 +17,13 @@ Exit codes: 0 stopped, 2 settings that a person must mend, 1 anything else.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import signal
 import sys
-import threading
 from collections.abc import Iterable
+from concurrent.futures import Future, InvalidStateError
 from typing import Any, cast
 
 import kopf
@@ -188,15 +189,16 @@ def kopf_settings() -> kopf.OperatorSettings:
     return settings
 
 
-def run_kopf(desk: Desk, settings: OperatorSettings, stop: threading.Event) -> None:
-    """Watch until told to stop."""
+async def watch(desk: Desk, settings: OperatorSettings, stop: Future[None]) -> None:
+    """Let kopf watch until told to stop. Raises what kopf ends with: a watch that fails ends all of it."""
     port = settings.health_port
-    kopf.run(
+    await kopf.operator(
         registry=register(desk, settings),
         settings=kopf_settings(),
         standalone=True,
         clusterwide=True,
-        stop_flag=stop,
+        # a future of this loop: for any other flag kopf waits in a thread, and the loop's end would wait for that
+        stop_flag=asyncio.wrap_future(stop),
         # kopf's own choice asks for the user's name, and the numeric user of an image has none
         identity=cast("Any", settings.identity),
         liveness_endpoint=f"http://0.0.0.0:{port}/healthz" if port is not None else None,
@@ -238,14 +240,19 @@ async def run(settings: OperatorSettings, metrics: OperatorMetrics) -> int:
 
 async def watching(desk: Desk, settings: OperatorSettings, stop: asyncio.Event) -> bool:
     """Let kopf watch until `stop`; False if it ended by itself, which ends everything else too."""
-    flag = threading.Event()
-    thread = asyncio.create_task(asyncio.to_thread(run_kopf, desk, settings, flag))
+    flag: Future[None] = Future()
+    thread = asyncio.create_task(asyncio.to_thread(asyncio.run, watch(desk, settings, flag)))
     told = asyncio.create_task(stop.wait())
     await asyncio.wait({thread, told}, return_when=asyncio.FIRST_COMPLETED)
     asked = stop.is_set()
-    flag.set()
+    with contextlib.suppress(InvalidStateError):
+        flag.set_result(None)
     stop.set()
-    await thread
+    try:
+        await thread
+    except Exception:
+        logger.exception("the watches have failed; the process ends, to be started anew")
+        return False
     return asked
 
 

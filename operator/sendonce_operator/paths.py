@@ -18,6 +18,8 @@ PLURALS = {
     "ClusterNotificationProvider": CLUSTER_PROVIDERS,
     "NotificationAction": ACTIONS,
 }
+# what is watched beside our own kinds
+DEPLOYMENT, POD = "Deployment", "Pod"
 CAMPAIGN_LABEL = "sendonce.dev/campaign"
 LEDGER_ANNOTATION = "sendonce.dev/ledger"
 HASH_ANNOTATION = "sendonce.dev/manifest-hash"
@@ -45,7 +47,8 @@ class Key:
 
 def listing(kind: str) -> str:
     """All objects of a kind, of all namespaces."""
-    return f"/apis/{API_VERSION}/{PLURALS[kind]}"
+    others = {DEPLOYMENT: "/apis/apps/v1/deployments", POD: "/api/v1/pods"}
+    return others.get(kind) or f"/apis/{API_VERSION}/{PLURALS[kind]}"
 
 
 def deployments(namespace: str, name: str = "") -> str:

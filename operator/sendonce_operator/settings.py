@@ -11,6 +11,8 @@ from sendonce_operator.decisions.facts import Defaults, Mode
 from sendonce_store.environment import SettingsError, dsn, number, required
 from sendonce_store.tenancy import TenancyError, check_address
 
+OWNER_BEAT = 20.0
+
 
 @dataclass(frozen=True, slots=True)
 class OperatorSettings:
@@ -28,6 +30,11 @@ class OperatorSettings:
     resync: float = 60.0
     owner_silence: float = 90.0  # an owner that nobody has looked after for so long is gone
     log_level: str = "INFO"
+
+    @property
+    def owner_beat(self) -> float:
+        """Seconds between two notes that owners live: four of them at least before one counts as gone."""
+        return min(OWNER_BEAT, self.owner_silence / 4)
 
 
 def read_settings(env: Mapping[str, str] = os.environ) -> OperatorSettings:

@@ -1,6 +1,7 @@
 """What is done now and then: expired objects are deleted, and recipients' data that has been kept long enough.
 
-Also what a watch may have lost: every minute all objects of ours are listed, and compared with what was watched.
+Also what a watch may have lost: every minute all objects of ours and all workers are listed, and compared with
+what was watched.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from sendonce_operator.canary import version_of
-from sendonce_operator.cluster import ClusterError
+from sendonce_operator.cluster import ClusterError, Object
 from sendonce_operator.decisions.lifetime import delete_at
 from sendonce_operator.ledger import STORE_ERRORS
 from sendonce_operator.objects import ACTION, CAMPAIGN, CLUSTER_PROVIDER, PROVIDER, key_of
-from sendonce_operator.paths import CAMPAIGN_LABEL, Key, listing
+from sendonce_operator.paths import CAMPAIGN_LABEL, DEPLOYMENT, POD, Key, listing
 from sendonce_operator.providers import reconcile_provider, suspend_gone
 from sendonce_operator.runtime import Runtime
 from sendonce_operator.showing import situation_of
@@ -77,26 +78,19 @@ async def look_at_providers(runtime: Runtime) -> None:
 
 # --- what a watch may have lost --------------------------------------------------------------------------------------
 async def resync(runtime: Runtime) -> None:
-    """List all objects of ours, and take in what was not watched. Raises ClusterError."""
+    """List all objects of ours and all workers, and take in what was not watched. Raises ClusterError."""
     runtime.metrics.canary_age.set(runtime.canary.age(time.monotonic()))
     for kind in KINDS:
         await _resync(runtime, kind)
-    await resync_deployments(runtime)
+    await resync_workers(runtime)
 
 
 async def _resync(runtime: Runtime, kind: str) -> None:
     before = set(runtime.watched.campaigns) | set(runtime.watched.providers) | set(runtime.watched.actions)
     present: dict[Key, int] = {}
-    query = {"limit": PAGE}
-    while True:
-        page = await runtime.cluster.get(listing(kind), query)
-        for body in page.get("items", []):
-            present[key_of(kind, body)] = version_of(body)
-            runtime.watched.note(kind, body)
-        token = page["metadata"].get("continue")
-        if not token:
-            break
-        query = {"limit": PAGE, "continue": token}
+    async for body in _all(runtime, kind, {"limit": PAGE}):
+        present[key_of(kind, body)] = version_of(body)
+        runtime.watched.note(kind, body)
     runtime.canary.compare(kind, present, time.monotonic())
     # what came while the list was being read is not in it
     gone = [key for key in before if key.kind == kind and key not in present]
@@ -104,11 +98,27 @@ async def _resync(runtime: Runtime, kind: str) -> None:
     runtime.gone.update(key for key in gone if key.kind in {PROVIDER, CLUSTER_PROVIDER})
 
 
-async def resync_deployments(runtime: Runtime) -> None:
-    """List the Deployments of all campaigns. Raises ClusterError."""
-    page = await runtime.cluster.get("/apis/apps/v1/deployments", {"labelSelector": CAMPAIGN_LABEL})
-    for body in page.get("items", []):
-        runtime.watched.note_deployment(body)
+async def _all(runtime: Runtime, kind: str, query: Mapping[str, str]) -> AsyncIterator[Object]:
+    token: str | None = ""
+    while token is not None:
+        page = await runtime.cluster.get(listing(kind), {**query, **({"continue": token} if token else {})})
+        for body in page.get("items", []):
+            yield body
+        token = page["metadata"].get("continue") or None
+
+
+async def resync_workers(runtime: Runtime) -> None:
+    """List the Deployments and Pods of all campaigns. Raises ClusterError.
+
+    Pods are not taken in: one that went while the list was being read would never go again.
+    """
+    for kind in (DEPLOYMENT, POD):
+        present: dict[Key, int] = {}
+        async for body in _all(runtime, kind, {"limit": PAGE, "labelSelector": CAMPAIGN_LABEL}):
+            present[key_of(kind, body)] = version_of(body)
+            if kind == DEPLOYMENT:
+                runtime.watched.note_deployment(body)
+        runtime.canary.compare(kind, present, time.monotonic())
 
 
 async def background(runtime: Runtime, stop: asyncio.Event) -> None:

@@ -14,11 +14,12 @@ from typing import Any
 from sendonce_store.connection import Connection
 from sendonce_store.queries import load
 from sendonce_store.spec import ProviderSpec
-from sendonce_store.standing import ALIVE_SECONDS, Counts, Overview
+from sendonce_store.standing import ALIVE_SECONDS, SOON_SECONDS, Counts, Overview
 
 SQL = load("ledger")
 _DIRECT = [field.name for field in fields(Overview) if field.name != "counts"]
 _STATES = [field.name for field in fields(Counts)]
+_TIMES = {"alive": ALIVE_SECONDS, "soon": SOON_SECONDS}
 DEAD = ("failed", "uncertain")
 NOT_SENT = ("failed", "uncertain", "suppressed", "expired", "cancelled")
 
@@ -147,12 +148,12 @@ async def overviews(conn: Connection, namespace: str, limit: int = 100) -> list[
 
 async def overviews_of(conn: Connection, ids: Sequence[int]) -> list[Overview]:
     """These campaigns, of any namespace, in one query."""
-    asked = {"ids": list(ids), "namespace": None, "campaign": None, "limit": 0, "alive": ALIVE_SECONDS}
+    asked = {"ids": list(ids), "namespace": None, "campaign": None, "limit": 0, **_TIMES}
     return [_overview(row) for row in await read_all(conn, "overviews", asked)]
 
 
 async def _overviews(conn: Connection, namespace: str, campaign_id: int | None, limit: int) -> list[Overview]:
-    asked = {"ids": None, "namespace": namespace, "campaign": campaign_id, "limit": limit, "alive": ALIVE_SECONDS}
+    asked = {"ids": None, "namespace": namespace, "campaign": campaign_id, "limit": limit, **_TIMES}
     return [_overview(row) for row in await read_all(conn, "overviews", asked)]
 
 

@@ -16,6 +16,18 @@ SQL = load("pace")
 HORIZON = 0.25
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 300.0
+OUTAGE_CODES = frozenset(
+    {
+        "connect_failed",
+        "connect_timeout",
+        "name_not_resolved",
+        "proxy_failed",
+        "proxy_refused",
+        "tls_failed",
+        "tls_not_trusted",
+    }
+)
+"""Codes of a far end that can't be reached at all: no recipient is at fault, nothing was sent, nobody asked to wait."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from datetime import datetime
 
 # a worker that has been silent for longer counts as gone
 ALIVE_SECONDS = 60.0
+# what a provider's pause holds back for no longer counts as due: no worker is sent home for it
+SOON_SECONDS = 60.0
 # after its creation a campaign may be without a worker for so long: they are being started
 STARTING_SECONDS = 30.0
 
@@ -78,9 +80,9 @@ class Overview:
     batches: int
     leased_batches: int
     done_batches: int
-    due: int  # deliveries in batches that a worker could take now
+    due: int  # deliveries in batches that a worker could take now, or once a short pause of their provider is over
     waiting: int  # deliveries in batches that are due later
-    next_due: datetime | None
+    next_due: datetime | None  # when a batch can be taken next; not of a provider that is suspended
     wait_reason: str | None  # of the row that is due next
     wait_code: str | None
     canary_total: int

@@ -17,6 +17,7 @@ from tests.cluster.reach import Cluster, kubectl_program
 from tools.cluster import kind, places, programs
 from tools.cluster.down import down
 from tools.cluster.kubeconfig import CONTEXT, path_for_people
+from tools.cluster.needs import find
 from tools.cluster.parts import known
 from tools.cluster.processes import Process, identify, is_alive
 from tools.cluster.up import up
@@ -24,11 +25,11 @@ from tools.cluster.up import up
 _FOLDERS = "sendonce-kubernetes"
 
 
-def _folder(level: str) -> Path:
+def _folder(name: str) -> Path:
     """Return a folder whose name says which process it belongs to."""
     owner = identify(os.getpid())
     assert owner is not None
-    return Path(tempfile.gettempdir()) / f"{_FOLDERS}-{level}-{owner.pid}-{owner.started}"
+    return Path(tempfile.gettempdir()) / f"{_FOLDERS}-{name}-{owner.pid}-{owner.started}"
 
 
 def remove_orphans() -> None:
@@ -40,10 +41,10 @@ def remove_orphans() -> None:
 
 
 @contextmanager
-def own(level: str, description: str, assets: Path | None = None) -> Iterator[Cluster]:
-    """Run a cluster of this process's own."""
+def own(level: str, description: str, assets: Path | None = None, name: str = "") -> Iterator[Cluster]:
+    """Run a cluster of this process's own; a process that has several gives them names."""
     remove_orphans()
-    state = _folder(level)
+    state = _folder(level + name)
     try:
         up(state, control_plane=level == CONTROL_PLANE, folder=assets)
         at = known(state).addresses
@@ -101,3 +102,11 @@ def unbuilt(*, control_plane: bool) -> str:
     wanted = programs.CONTROL_PLANE if control_plane else programs.CONTROL_PLANE + programs.NODE
     missing = programs.missing(wanted, places.programs())
     return f"{', '.join(missing)} are not built: `make cluster-programs` builds them once" if missing else ""
+
+
+def without_kstatus() -> str:
+    """Return why objects can't be judged by kstatus' own library here; empty when they can."""
+    if not programs.missing((programs.KSTATUS,), places.programs()):
+        return ""
+    cure = "" if find("go") else ", with Go from go.dev/dl"
+    return f"{programs.KSTATUS} is not built: `make cluster-programs` builds it once{cure}"

@@ -1,8 +1,9 @@
-"""Kubernetes for tests: three levels, each a marker.
+"""Kubernetes for tests: levels, each a marker.
 
     wiring         no cluster
     control_plane  a real API server with its controllers and scheduler, but no Pods run: ask for `control_plane`
     end_to_end     a node on which Pods run: ask for `node`
+    kstatus        no cluster, but kstatus' own library: ask for `kstatus`
 
 In: what `levels` chooses; the header of the output says which. Out: a Cluster (see `reach`) once per test process. A
 test that asks for a fixture gets its marker. A level that can't run here is skipped, and the end of the output says
@@ -12,16 +13,19 @@ why; with SENDONCE_REQUIRE_ALL_LEVELS=1 that is a failure.
 import os
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
-from tests.cluster.bringing import open_cluster, unbuilt
+from tests.cluster.bringing import open_cluster, own, unbuilt, without_kstatus
 from tests.cluster.levels import (
     ASSETS_VARIABLE,
     CONTEXT_VARIABLE,
     CONTROL_PLANE,
     END_TO_END,
+    KSTATUS,
     REQUIRE_VARIABLE,
     Choice,
+    Source,
     Surroundings,
     choose,
     environment_for_tests,
@@ -29,11 +33,12 @@ from tests.cluster.levels import (
 from tests.cluster.reach import Cluster
 from tools.cluster import base_image, engines, kind, needs
 from tools.cluster.places import programs
+from tools.cluster.programs import KSTATUS as KSTATUS_PROGRAM
 
 # Clusters that are not the tests' own get their images from elsewhere.
 PUBLIC_BASE = "python:3.11-slim"
 
-LEVELS = {CONTROL_PLANE: "control_plane", END_TO_END: "node"}
+LEVELS = {CONTROL_PLANE: "control_plane", END_TO_END: "node", KSTATUS: "kstatus"}
 
 # At once, before anything reads it: no test finds a cluster that nobody named.
 os.environ.update(environment_for_tests(os.environ))
@@ -55,6 +60,7 @@ def _surroundings() -> Surroundings:
         kind_missing=kind.missing(),
         control_plane_missing=_missing(control_plane=True),
         node_missing=_missing(control_plane=False),
+        kstatus_missing=without_kstatus(),
     )
 
 
@@ -128,6 +134,17 @@ def control_plane() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
+def second_control_plane(control_plane: Cluster) -> Iterator[Cluster]:
+    """Yield another one, that knows nothing of the first; skipped where the first is not the tests' own."""
+    here, choice = _surroundings(), _choice(CONTROL_PLANE)
+    if choice.source not in {Source.OWN, Source.ASSETS}:
+        pytest.skip(f"a second control plane can only be the tests' own; the first is {control_plane.description}")
+    assets = Path(here.assets) if choice.source is Source.ASSETS else None
+    with own(CONTROL_PLANE, "a second cluster of its own", assets, name="-second") as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
 def node() -> Iterator[Cluster]:
     """Yield a cluster on which Pods run."""
     yield from _cluster(END_TO_END)
@@ -140,3 +157,9 @@ def base(node: Cluster) -> str:
         return PUBLIC_BASE
     node.load(base_image.build())
     return base_image.NAME
+
+
+@pytest.fixture(scope="session")
+def kstatus() -> Path:
+    """Return the program that judges objects with kstatus' own library."""
+    return programs() / KSTATUS_PROGRAM

@@ -14,6 +14,8 @@ from pathlib import Path
 # The names of the markers, in the order of what they need.
 CONTROL_PLANE = "control_plane"
 END_TO_END = "end_to_end"
+# no cluster, but a program that is built as theirs are
+KSTATUS = "kstatus"
 
 CONTEXT_VARIABLE = "SENDONCE_TEST_KUBE_CONTEXT"
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
@@ -29,6 +31,7 @@ class Source(Enum):
     ASSETS = "assets"
     KIND = "kind"
     OWN = "own"
+    BUILT = "built"
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Surroundings:
     kind_missing: str
     control_plane_missing: str
     node_missing: str
+    kstatus_missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,9 @@ def _assets(folder: str) -> Choice:
 
 def choose(level: str, here: Surroundings) -> Choice:
     """Return where the cluster for a level comes from."""
+    if level == KSTATUS:
+        built = Choice(Source.BUILT, "kstatus' own library, built here")
+        return Choice(None, here.kstatus_missing) if here.kstatus_missing else built
     if here.context:
         return Choice(Source.CONTEXT, f"the context {here.context}, named by {CONTEXT_VARIABLE}")
     # Envtest has no kubelet: its Pods never run.

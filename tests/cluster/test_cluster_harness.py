@@ -18,7 +18,7 @@ from tools.cluster.addresses import SLOTS, Addresses
 from tools.cluster.down import down
 from tools.cluster.errors import ClusterError, MissingPartError
 from tools.cluster.needs import Machine, complaints
-from tools.cluster.places import COREDNS, KUBERNETES, MODULES, Places, inside
+from tools.cluster.places import CLI_UTILS, COREDNS, KUBERNETES, MODULES, Places, inside
 from tools.cluster.processes import Process, end, environment, identify, is_alive, marked, start
 from tools.cluster.record import CONTROL_PLANE, NODE, Record, read, write
 from tools.cluster.waiting import until
@@ -190,6 +190,7 @@ def test_programs_are_built_from_pinned_sources_without_paths_of_this_machine(tm
     assert (folder / "go.sum").exists()
     assert f"k8s.io/kubernetes {KUBERNETES}" in (folder / "go.mod").read_text("utf-8")
     assert f"coredns {COREDNS}" in (MODULES / "coredns/go.mod").read_text("utf-8")
+    assert f"cli-utils {CLI_UTILS}" in (MODULES / "kstatus/go.mod").read_text("utf-8")
 
 
 def test_cgroup_file_systems_of_both_versions_are_found() -> None:

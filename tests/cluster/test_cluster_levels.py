@@ -14,16 +14,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
-    """A copy of the harness with two tests, where no level can run."""
+    """A copy of the harness with a test of each level, where none can run."""
     folder = tmp_path / "tests/cluster"
     folder.mkdir(parents=True)
     for name in ("conftest.py", "levels.py", "bringing.py", "reach.py"):
         shutil.copy(ROOT / "tests/cluster" / name, folder)
     tests = "def test_a(control_plane): pass\n\ndef test_b(node): pass\n\ndef test_c(): pass\n"
+    tests += "\n\ndef test_d(kstatus): pass\n"
     (folder / "test_levels.py").write_text(tests, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text(
         "[pytest]\naddopts = --import-mode=importlib -ra -p no:cacheprovider\n"
-        f"pythonpath = {tmp_path} {ROOT}\nmarkers =\n  control_plane\n  end_to_end\n",
+        f"pythonpath = {tmp_path} {ROOT}\nmarkers =\n  control_plane\n  end_to_end\n  kstatus\n",
         encoding="utf-8",
     )
     return tmp_path
@@ -41,8 +42,10 @@ def test_a_level_that_cannot_run_is_skipped_and_the_end_says_why(elsewhere: Path
     end_of_output = done.stdout.partition("levels that did not run")[2]
     assert "control_plane: 1 tests skipped." in end_of_output
     assert "end_to_end: 1 tests skipped." in end_of_output
+    assert "kstatus: 1 tests skipped." in end_of_output
+    assert "go.dev/dl" in end_of_output
     assert "apt-get install" in end_of_output
-    assert "1 passed, 2 skipped" in done.stdout
+    assert "1 passed, 3 skipped" in done.stdout
     assert done.returncode == 0
 
 
@@ -50,7 +53,9 @@ def test_a_skipped_level_fails_a_run_that_requires_all(elsewhere: Path) -> None:
     done = run_there(elsewhere, SENDONCE_REQUIRE_ALL_LEVELS="1")
     assert "SENDONCE_REQUIRE_ALL_LEVELS=1: the run has failed for it" in done.stdout
     assert done.returncode == 1
-    chosen = run_there(elsewhere, "-m", "not control_plane and not end_to_end", SENDONCE_REQUIRE_ALL_LEVELS="1")
+    chosen = run_there(
+        elsewhere, "-m", "not control_plane and not end_to_end and not kstatus", SENDONCE_REQUIRE_ALL_LEVELS="1"
+    )
     assert chosen.returncode == 0
 
 

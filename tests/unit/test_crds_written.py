@@ -170,8 +170,8 @@ def test_the_columns_are_those_that_people_know() -> None:
     }
     assert columns == {
         "nc": ["STATUS", "TOTAL", "SENT", "FAILED", "AGE"],
-        "np": ["TYPE", "READY", "PAUSED UNTIL", "AGE"],
-        "cnp": ["TYPE", "READY", "PAUSED UNTIL", "AGE"],
+        "np": ["TYPE", "READY", "STATUS", "PAUSED UNTIL", "AGE"],
+        "cnp": ["TYPE", "READY", "STATUS", "PAUSED UNTIL", "AGE"],
         "na": ["CAMPAIGN", "TYPE", "COMPLETE", "CHANGED", "AGE"],
     }
     wide = [column.name for column in RESOURCES[0].columns if column.wide]

@@ -88,6 +88,7 @@ def _build(options: argparse.Namespace) -> int:
 
 def _build_for_tests() -> int:
     """Build what the tests can use here. What can't be is no error: they skip a level and say why."""
+    _build_kstatus()
     if os.environ.get("SENDONCE_TEST_KUBE_CONTEXT") or not kind.missing():
         return 0
     machine = needs.this_machine(program_folder())
@@ -97,6 +98,14 @@ def _build_for_tests() -> int:
             if not control_plane and not [*base_image.complaints(), *engines.complaints()]:
                 _images(argparse.Namespace())
     return 0
+
+
+def _build_kstatus() -> None:
+    if needs.find("go"):
+        try:
+            programs.build((programs.KSTATUS,))
+        except ClusterError as error:
+            print(error, file=sys.stderr)
 
 
 def _packages(_options: argparse.Namespace) -> int:

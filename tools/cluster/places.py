@@ -9,6 +9,7 @@ from pathlib import Path
 
 KUBERNETES = "v1.36.3"
 COREDNS = "v1.12.4"
+CLI_UTILS = "v0.37.2"
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = Path(__file__).resolve().parent / "modules"

@@ -13,12 +13,14 @@ from pathlib import Path
 
 from tools.cluster import places
 from tools.cluster.errors import ClusterError
-from tools.cluster.places import KUBERNETES, MODULES
+from tools.cluster.places import CLI_UTILS, KUBERNETES, MODULES
 
 from sendonce_cli.kernel_lock import held
 
 CONTROL_PLANE = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 NODE = ("kubelet", "kube-proxy", "coredns")
+# no part of a cluster: it tells what Flux and other tools make of an object
+KSTATUS = f"kstatus-{CLI_UTILS}"
 
 _TICK = 30
 _VERSION = "k8s.io/component-base/version"
@@ -34,6 +36,8 @@ def build_command(name: str, target: Path) -> tuple[Path, list[str]]:
     module, package, flags = MODULES / "kubernetes", f"k8s.io/kubernetes/cmd/{name}", _kubernetes_flags()
     if name == "coredns":
         module, package, flags = MODULES / "coredns", "github.com/coredns/coredns", ""
+    if name == KSTATUS:
+        module, package, flags = MODULES / "kstatus", ".", ""
     return module, ["go", "build", "-trimpath", "-ldflags", f"-s -w {flags}".strip(), "-o", str(target), package]
 
 

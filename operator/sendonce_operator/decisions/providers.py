@@ -1,7 +1,7 @@
 """The status of a provider, of one namespace or of the whole cluster: facts in, the object on the wire out.
 
-Ready says whether it may be used; Throttled whether it stands still for a while, which passes by itself and never makes
-Ready false. Stalled is there only while a person is needed.
+Ready says whether it does what its spec says, also while that says `suspend`; Throttled whether it stands still for a
+while, which passes by itself and never makes Ready false. Stalled is there only while a person is needed.
 """
 
 from __future__ import annotations
@@ -16,22 +16,11 @@ from sendonce_operator.decisions.events import TELLING_PAUSE, Event, event
 from sendonce_operator.decisions.facts import Refusal, Subject
 from sendonce_operator.decisions.masking import clipped, mask, mask_foreign
 from sendonce_operator.decisions.moments import moment, whole_seconds
+from sendonce_store.pace import OUTAGE_CODES
 from sendonce_store.spec import ProviderError, ProviderSpec, ProviderStatus
 
 LONGEST = 512
 LONGEST_CODE = 64
-# codes of a far end that can't be reached at all (the worker's `providers.errors`); any other pause was asked for
-OUTAGE_CODES = frozenset(
-    {
-        "connect_failed",
-        "connect_timeout",
-        "name_not_resolved",
-        "proxy_failed",
-        "proxy_refused",
-        "tls_failed",
-        "tls_not_trusted",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +71,7 @@ def _claims(situation: ProviderSituation) -> Iterator[Claim]:
     yield ready
     if ready.status is UNKNOWN:
         yield Claim("Reconciling", TRUE, ready.reason, ready.message)
-    elif ready.status is FALSE and ready.reason != "Suspended":
+    elif ready.status is FALSE:
         yield Claim("Stalled", TRUE, ready.reason, ready.message)
     yield _throttled(situation)
 
@@ -92,7 +81,7 @@ def _ready(situation: ProviderSituation) -> Claim:
     if refusal is not None:
         return Claim("Ready", FALSE if refusal.stalled else UNKNOWN, refusal.reason, mask(refusal.message))
     if situation.spec is not None and situation.spec.suspend:
-        return Claim("Ready", FALSE, "Suspended", "spec.suspend is true: every campaign that uses it stands still")
+        return Claim("Ready", TRUE, "Suspended", "spec.suspend is true: every campaign that uses it stands still")
     if situation.secret_missing is not None:
         return Claim("Ready", FALSE, "SecretNotFound", mask(situation.secret_missing.removeprefix("SecretNotFound: ")))
     if situation.rejected is not None:
@@ -133,12 +122,12 @@ def _ready_events(old: ProviderStatus, new: ProviderStatus) -> Iterator[Event]:
     ready, before = find(new.conditions, "Ready"), reason_of(old.conditions, "Ready")
     if ready is None or ready.reason == before or ready.status is UNKNOWN:
         return
-    if ready.status is TRUE and before is None:
+    if ready.reason == "Suspended":
+        yield event("Normal", "Suspended", ready.message)
+    elif ready.status is TRUE and before is None:
         yield event("Normal", "Accepted", ready.message)
     elif ready.status is TRUE and before == "Suspended":
         yield event("Normal", "Resumed", "every campaign that uses it goes on")
-    elif ready.reason == "Suspended":
-        yield event("Normal", "Suspended", ready.message)
     elif ready.status is FALSE:
         yield event("Warning", "Stalled", f"{ready.reason}: {ready.message}")
 

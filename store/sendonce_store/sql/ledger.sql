@@ -29,16 +29,21 @@ SELECT c.id, c.namespace, c.send_key, c.name, c.category, c.topic, c.priority, c
           coalesce(sum(b.expired), 0)::bigint AS expired, coalesce(sum(b.cancelled), 0)::bigint AS cancelled_rows,
           count(*) AS batches, count(*) FILTER (WHERE b.state = 'leased') AS leased_batches,
           count(*) FILTER (WHERE b.state = 'done') AS done_batches,
-          coalesce(sum(b.pending) FILTER (WHERE b.state = 'pending' AND b.claimable_at <= now()), 0)::bigint AS due,
+          -- as `claim` takes them: not what a provider holds back; one whose pause is over soon is worth waiting for
+          coalesce(sum(b.pending) FILTER (WHERE b.state = 'pending' AND b.claimable_at <= now() AND v.suspended IS NOT TRUE
+                                            AND (v.paused_until <= now() + make_interval(secs => %(soon)s)
+                                                 OR v.paused_until IS NULL)), 0)::bigint AS due,
           coalesce(sum(b.pending) FILTER (WHERE b.state = 'pending' AND b.claimable_at > now()
                                             AND b.claimable_at < 'infinity'), 0)::bigint AS waiting,
-          min(b.claimable_at) FILTER (WHERE b.state = 'pending' AND b.pending > 0 AND b.claimable_at > now()
-                                        AND b.claimable_at < 'infinity') AS next_due,
+          min(greatest(b.claimable_at, v.paused_until))
+            FILTER (WHERE b.state = 'pending' AND b.pending > 0 AND greatest(b.claimable_at, v.paused_until) > now()
+                      AND b.claimable_at < 'infinity' AND v.suspended IS NOT TRUE) AS next_due,
           coalesce(sum(b.pending + b.sending + b.sent + b.failed + b.uncertain + b.suppressed + b.expired + b.cancelled)
                      FILTER (WHERE b.stage = 'canary'), 0)::bigint AS canary_total,
           coalesce(sum(b.sent) FILTER (WHERE b.stage = 'canary'), 0)::bigint AS canary_sent,
           coalesce(sum(b.failed) FILTER (WHERE b.stage = 'canary'), 0)::bigint AS canary_failed
-     FROM sendonce.batches b WHERE b.campaign_id = c.id AND b.kind = 'send') n
+     FROM sendonce.batches b LEFT JOIN sendonce.providers v ON v.id = b.provider_id
+    WHERE b.campaign_id = c.id AND b.kind = 'send') n
  CROSS JOIN LATERAL (
    SELECT max(v.paused_until) FILTER (WHERE v.paused_until > now()) AS provider_paused_until,
           (array_agg(v.name ORDER BY v.paused_until DESC) FILTER (WHERE v.paused_until > now()))[1] AS paused_provider,

@@ -85,6 +85,13 @@ def test_a_campaign_of_a_megabyte_can_still_be_judged(server: Server, stored: Ca
         server.replace(old, old | {"spec": old["spec"] | {"recipients": changed}})
 
 
+def test_a_campaign_that_is_too_large_to_be_stored_is_refused(stored: Callable[[Object], Object]) -> None:
+    story = {"story": "x" * 40_000}
+    people = [{"id": f"p{no}", "email": f"p{no}@example.com", "variables": story} for no in range(50)]
+    with pytest.raises(Refused, match="too large"):
+        stored(as_document(C, campaign(recipients={"inline": people})))
+
+
 def test_a_racing_edit_is_refused(server: Server, stored: Callable[[Object], Object]) -> None:
     seen = stored(as_document(C, campaign()))
     server.replace(seen, as_document(C, campaign(topic="news")))

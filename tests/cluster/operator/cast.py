@@ -12,15 +12,18 @@ import signal
 import socket
 import sys
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from sendonce_operator.cluster import Cluster, ClusterError
 
 LOOK_SECONDS = 0.1
+PROGRAM = ("-m", "sendonce_operator")
 
 
 async def _end(process: Process, number: signal.Signals) -> None:
@@ -46,6 +49,7 @@ class OperatorProcess:
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     health_port: int = field(default_factory=free_port)
+    program: Sequence[str] = PROGRAM
     process: Process | None = None
 
     async def start(self) -> None:
@@ -65,8 +69,7 @@ class OperatorProcess:
             self.process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-P",
-                "-m",
-                "sendonce_operator",
+                *self.program,
                 env={**os.environ, **settings, **self.environment},
                 stdin=DEVNULL,
                 stdout=log,
@@ -76,6 +79,17 @@ class OperatorProcess:
     @property
     def words(self) -> str:
         return self.log.read_text("utf-8") if self.log.exists() else ""
+
+    async def health(self) -> int:
+        """What the liveness probe is answered: HTTP's status, 0 without an answer."""
+        async with httpx.AsyncClient(trust_env=False) as client:
+            try:
+                return (await client.get(f"http://127.0.0.1:{self.health_port}/healthz")).status_code
+            except httpx.TransportError:
+                return 0
+
+    async def is_well(self) -> bool:
+        return await self.health() == 200
 
     async def kill(self) -> None:
         if self.process is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from tests.cluster.reach import Cluster
 from tests.integration.conftest import admin_dsn, dsn, template
 
 from sendonce_cli.embedded import EmbeddedPostgres
-from sendonce_cli.simulate import SimulatorSettings, serve
+from sendonce_cli.simulate import Simulator, SimulatorSettings, serve
 from sendonce_operator.cluster import open_cluster
 from sendonce_store.connection import connect
 from sendonce_store.migrate import migrate
@@ -28,29 +29,45 @@ __all__ = ["admin_dsn", "dsn", "template"]
 ROOT = Path(__file__).resolve().parents[3]
 
 
+def with_ours(cluster: Cluster) -> Cluster:
+    """Give a cluster the repository's CRDs."""
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
+    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    return cluster
+
+
 @pytest.fixture(scope="session")
 def with_crds(control_plane: Cluster) -> Cluster:
     """Return the control plane with the repository's CRDs."""
-    control_plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
-    control_plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-    return control_plane
+    return with_ours(control_plane)
 
 
 @pytest_asyncio.fixture
 async def stage(with_crds: Cluster, dsn: str, tmp_path: Path) -> AsyncIterator[Stage]:
     """Yield a namespace with all that belongs to it; what a test leaves there is not waited for."""
     namespace = f"stage-{uuid.uuid4().hex[:8]}"
-    with_crds.kubectl("create", "namespace", namespace)
-    files = tmp_path / "files"
-    files.mkdir()
     async with (
-        open_cluster(with_crds.kubeconfig) as api,
         serve(SimulatorSettings(ledger=tmp_path / "far-end.ndjson")) as simulator,
+        set_up(with_crds, namespace, dsn, tmp_path, simulator) as stage,
     ):
-        pods = Pods(api, namespace, dsn, files, tmp_path / "workers.log")
-        stage = Stage(with_crds, api, namespace, dsn, tmp_path, simulator, pods)
         yield stage
-        await stage.aclose()
+
+
+@asynccontextmanager
+async def set_up(
+    cluster: Cluster, namespace: str, dsn: str, folder: Path, simulator: Simulator
+) -> AsyncIterator[Stage]:
+    """Yield a namespace of a cluster with what belongs to it."""
+    cluster.kubectl("create", "namespace", namespace)
+    files = folder / "files"
+    files.mkdir()
+    async with open_cluster(cluster.kubeconfig) as api:
+        pods = Pods(api, namespace, dsn, files, folder / "workers.log")
+        stage = Stage(cluster, api, namespace, dsn, folder, simulator, pods)
+        try:
+            yield stage
+        finally:
+            await stage.aclose()
         await clear(stage)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.operator.cast import OperatorProcess, Pods
+from tests.cluster.operator.cast import PROGRAM, OperatorProcess, Pods
 from tests.cluster.reach import Cluster as TestCluster
 
 from sendonce_cli.simulate import Simulator
@@ -82,10 +82,11 @@ class Stage:
     operators: list[OperatorProcess] = field(default_factory=list)
 
     # --- the operator ------------------------------------------------------------------------------------------------
-    async def operate(self, **environment: str) -> OperatorProcess:
+    async def operate(self, *, program: Sequence[str] = PROGRAM, **environment: str) -> OperatorProcess:
         """Start an operator."""
         log = self.folder / f"operator-{len(self.operators)}.log"
-        operator = OperatorProcess(self.cluster.kubeconfig, environment.pop("SENDONCE_DSN", self.dsn), log, environment)
+        dsn = environment.pop("SENDONCE_DSN", self.dsn)
+        operator = OperatorProcess(self.cluster.kubeconfig, dsn, log, environment, program=program)
         self.operators.append(operator)
         await operator.start()
         return operator

@@ -68,12 +68,14 @@ async def test_a_missing_template_is_waited_for(stage: Stage) -> None:
     await stage.until_complete("spring")
 
 
-async def test_recipients_in_a_config_map_that_comes_late_are_imported_then(stage: Stage) -> None:
+async def test_recipients_under_a_key_that_a_config_map_gets_late_are_imported_then(stage: Stage) -> None:
     await stage.operate()
     source = {"configMapKeyRef": {"name": "list", "key": "people.csv"}, "format": "CSV"}
+    await stage.apply(config_map("list", {"others.csv": "id,email\n"}))
     await stage.apply(provider(stage.simulator), campaign("spring", recipients=source))
     found = await stage.until_condition("spring", "Ready", "Unknown", "WaitingForReference")
     assert "ConfigMap list with key people.csv" in message_of(found, "Ready")
+    assert await rows(stage) == 0
     text = "id,email,name\np0,p0@example.com,A\np1,p1@example.com,B\n"
     stage.write_file("configmaps/list/people.csv", text)
     await stage.apply(config_map("list", {"people.csv": text}))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import httpx
-from tests.cluster.operator.stage import PATIENCE, Stage, campaign, condition, provider
+from tests.cluster.operator.stage import Stage, campaign, condition, provider
 
 from sendonce_cli.embedded import EmbeddedPostgres
 
@@ -138,12 +137,4 @@ async def test_an_operator_that_is_asked_to_stop_ends_soon_and_well(stage: Stage
 
 async def test_the_liveness_probe_answers(stage: Stage) -> None:
     operator = await stage.operate()
-
-    async def answers() -> bool:
-        async with httpx.AsyncClient(trust_env=False) as client:
-            try:
-                return (await client.get(f"http://127.0.0.1:{operator.health_port}/healthz")).status_code == 200
-            except httpx.TransportError:
-                return False
-
-    await stage.until_true(answers, "it is well", PATIENCE)
+    await stage.until_true(operator.is_well, "it is well")

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
+import pytest_asyncio
+import yaml
 from tests.cluster.operator.stage import Stage, campaign, provider
 
 from sendonce_store.connection import connect
 
 SECRET = "sendonce-store"
+MANIFEST = Path(__file__).resolve().parents[3] / "deploy" / "operator.yaml"
 
 
 async def data_of(stage: Stage) -> dict[str, str]:
@@ -78,3 +84,45 @@ async def test_without_the_setting_no_secret_is_made(stage: Stage) -> None:
     await stage.apply(provider(stage.simulator), campaign("spring"))
     await stage.until_complete("spring")
     assert await data_of(stage) == {}
+
+
+def rights(name: str, namespace: str) -> list[dict[str, Any]]:
+    """A service account with the operator's rights as they are shipped, under a name of its own."""
+    shipped = {one["kind"]: one for one in yaml.safe_load_all(MANIFEST.read_text(encoding="utf-8"))}
+    role, binding = shipped["ClusterRole"], shipped["ClusterRoleBinding"]
+    role["metadata"]["name"] = binding["metadata"]["name"] = binding["roleRef"]["name"] = name
+    binding["subjects"] = [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
+    return [account, role, binding]
+
+
+@pytest_asyncio.fixture
+async def limited(stage: Stage) -> AsyncIterator[Path]:
+    """Yield the kubeconfig of an operator that may do what the manifest says: it may not write Secrets."""
+    name = f"operator-{stage.namespace}"
+    await stage.apply(*rights(name, stage.namespace))
+    whole = yaml.safe_load(stage.cluster.kubeconfig.read_text(encoding="utf-8"))
+    token = (await stage.kubectl("create", "token", name)).strip()
+    whole["users"] = [{"name": one["name"], "user": {"token": token}} for one in whole["users"]]
+    path = stage.folder / "limited.kubeconfig"
+    path.write_text(yaml.safe_dump(whole), encoding="utf-8")
+    yield path
+    await stage.kubectl("delete", "clusterrolebinding,clusterrole", name)
+
+
+async def test_an_operator_that_may_not_write_the_secret_says_so_and_leaves_the_namespace_to_a_person(
+    stage: Stage, limited: Path
+) -> None:
+    operator = await stage.operate(KUBECONFIG=str(limited), SENDONCE_STORE_ADDRESS=stage.dsn)
+    await stage.apply(provider(stage.simulator), campaign("spring"))
+    # its workers have the login that a person gave them
+    await stage.until_complete("spring")
+    await stage.apply(campaign("summer"))
+    await stage.until_complete("summer")
+    said = [line for line in operator.words.splitlines() if f"namespace {stage.namespace} gets no login" in line]
+    assert len(said) == 1, "it is not tried again with each campaign"
+    assert "forbidden" in said[0]
+    assert await data_of(stage) == {}
+    async with await connect(stage.dsn) as conn:
+        cursor = await conn.execute("SELECT count(*) AS logins FROM sendonce.tenants")
+        assert await cursor.fetchone() == {"logins": 0}, "no login is without its Secret"

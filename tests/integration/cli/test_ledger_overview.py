@@ -99,6 +99,27 @@ async def test_the_word_follows_the_campaign(conn: Connection, sow: Any, person:
     assert await word() == "Cancelled"
 
 
+async def test_what_a_provider_holds_back_is_not_due_while_the_rest_is(
+    conn: Connection, sow: Any, person: Person, document: Document
+) -> None:
+    people = [person(no, f"N{no}", Email=f"n{no}@example.com", SMS=f"+1500555000{no}") for no in (6, 7)]
+    sown = await sow(people, document=document(channels=("Email", "SMS")))
+    assert (await look(conn, sown.id)).due == 4
+    await conn.execute("UPDATE sendonce.providers SET suspended = true WHERE name = 'sms'")
+    found = await look(conn, sown.id)
+    assert (found.due, found.next_due, found.suspended_provider) == (2, None, "sms")
+    await sown.send()
+    found = await look(conn, sown.id)
+    assert (found.counts.sent, found.counts.pending, found.due, found.idle) == (2, 2, 0, True)
+    await conn.execute("UPDATE sendonce.providers SET suspended = false, paused_until = now() + interval '1 hour'")
+    found = await look(conn, sown.id)
+    assert (found.due, found.next_due) == (0, found.provider_paused_until)
+    await conn.execute("UPDATE sendonce.providers SET paused_until = now() + interval '10 seconds'")
+    assert (await look(conn, sown.id)).due == 2, "workers are kept for it"
+    await conn.execute("UPDATE sendonce.providers SET paused_until = now() - interval '1 second'")
+    assert (await look(conn, sown.id)).due == 2
+
+
 async def test_quiet_hours_are_told_from_retries(conn: Connection, sow: Any, person: Person, fates: Any) -> None:
     sown = await sow([person(2, "A", Email="a@example.com")])
     await sown.register_worker()

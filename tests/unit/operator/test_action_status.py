@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.operator_cases.action_states import ACTION, APPLIED, STATES, looked
 from tests.operator_cases.health import argocd, kstatus
-from tests.operator_cases.situations import NOW, SUBJECT, conditions
+from tests.operator_cases.situations import NOW, conditions
 
 from sendonce_cli.orders import order_of as order_of_document
 from sendonce_operator.decisions import refusal
@@ -18,18 +19,9 @@ from sendonce_operator.decisions.actions import (
     is_over,
     order_of,
 )
-from sendonce_operator.decisions.facts import Refusal, Subject
+from sendonce_operator.decisions.facts import Refusal
 from sendonce_store.actions import Applied
 from sendonce_store.spec import ActionSpec, ActionStatus, Metadata, NotificationAction
-
-ACTION: Subject[ActionStatus] = Subject(
-    "9a", "shop", "spring-retry-1", 1, "1", SUBJECT.created_at, deleting=False, annotations={}, status=None
-)
-APPLIED = Applied(12, 10, "10 of 12 deliveries changed")
-
-
-def looked(**changes: Any) -> ActionSituation:
-    return replace(ActionSituation(ACTION, NOW), **changes)
 
 
 def again(before: ActionSituation, **changes: Any) -> ActionSituation:
@@ -41,25 +33,6 @@ def again(before: ActionSituation, **changes: Any) -> ActionSituation:
 def told(asked: ActionSituation) -> list[tuple[str, str]]:
     new = ActionStatus.from_wire(action_status(asked))
     return [(event.type, event.reason) for event in action_events(asked.subject.status, new)]
-
-
-STATES = [
-    (looked(), {"Reconciling": "True", "Complete": "False", "Failed": "False"}, "InProgress", "Progressing"),
-    (looked(applied=APPLIED), {"Complete": "True", "Failed": "False"}, "Current", "Healthy"),
-    (looked(refused="gone"), {"Stalled": "True", "Complete": "False", "Failed": "True"}, "Failed", "Degraded"),
-    (
-        looked(refusal=Refusal("CampaignNotFound", "x", stalled=True)),
-        {"Stalled": "True", "Complete": "False", "Failed": "False"},
-        "Failed",
-        "Degraded",
-    ),
-    (
-        looked(refusal=refusal.store_unavailable("x")),
-        {"Reconciling": "True", "Complete": "False", "Failed": "False"},
-        "InProgress",
-        "Progressing",
-    ),
-]
 
 
 @pytest.mark.parametrize(("asked", "expected", "health", "argo"), STATES)

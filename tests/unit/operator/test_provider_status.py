@@ -6,29 +6,16 @@ from typing import Any
 
 import pytest
 from tests.operator_cases.health import argocd, kstatus
-from tests.operator_cases.situations import NOW, SUBJECT, conditions
+from tests.operator_cases.provider_states import LATER, SPEC, STATES, looked
+from tests.operator_cases.situations import NOW, conditions
 
 from sendonce_operator.decisions import refusal
-from sendonce_operator.decisions.facts import Refusal, Subject
 from sendonce_operator.decisions.providers import (
-    OUTAGE_CODES,
     ProviderSituation,
     provider_events,
     provider_status,
 )
-from sendonce_store.spec import ProviderSpec, ProviderStatus
-from sendonce_worker.providers import errors
-
-SPEC = ProviderSpec.from_wire({"type": "SMTP", "smtp": {"host": "mail.example.com"}})
-LATER = NOW + timedelta(minutes=5)
-INVALID = Refusal("InvalidSpec", "spec.smtp.host: is required", stalled=True)
-PROVIDER: Subject[ProviderStatus] = Subject(
-    SUBJECT.uid, SUBJECT.namespace, "smtp", 1, "1", SUBJECT.created_at, deleting=False, annotations={}, status=None
-)
-
-
-def looked(**changes: Any) -> ProviderSituation:
-    return replace(ProviderSituation(PROVIDER, NOW, SPEC), **changes)
+from sendonce_store.spec import ProviderStatus
 
 
 def again(before: ProviderSituation, **changes: Any) -> ProviderSituation:
@@ -40,22 +27,6 @@ def again(before: ProviderSituation, **changes: Any) -> ProviderSituation:
 def told(asked: ProviderSituation) -> list[tuple[str, str]]:
     new = ProviderStatus.from_wire(provider_status(asked))
     return [(event.type, event.reason) for event in provider_events(asked.subject.status, new)]
-
-
-STATES = [
-    (looked(), ("True", "Configured"), "Current", "Healthy"),
-    (looked(paused_until=LATER, pause_code="429"), ("True", "Configured"), "Current", "Healthy"),
-    (looked(spec=SPEC.model_copy(update={"suspend": True})), ("False", "Suspended"), "InProgress", "Suspended"),
-    (looked(rejected="535: no"), ("False", "CredentialsRejected"), "Failed", "Degraded"),
-    (looked(secret_missing="SecretNotFound: x"), ("False", "SecretNotFound"), "Failed", "Degraded"),
-    (
-        looked(spec=None, refusal=Refusal("InvalidSpec", "x", stalled=True)),
-        ("False", "InvalidSpec"),
-        "Failed",
-        "Degraded",
-    ),
-    (looked(refusal=refusal.store_unavailable("x")), ("Unknown", "StoreUnavailable"), "InProgress", "Progressing"),
-]
 
 
 @pytest.mark.parametrize(("asked", "ready", "health", "argo"), STATES)
@@ -82,10 +53,6 @@ def test_a_pause_throttles_and_is_no_failure(code: str, reason: str) -> None:
         "message": "j***@example.com is too fast",
         "time": "2026-12-04T09:00:00Z",
     }
-
-
-def test_the_codes_of_an_outage_are_the_workers() -> None:
-    assert OUTAGE_CODES == errors.OUTAGE_CODES
 
 
 def test_a_pause_that_is_over_leaves_its_error() -> None:

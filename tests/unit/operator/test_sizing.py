@@ -146,6 +146,8 @@ def test_a_provider_that_stands_still_needs_nobody() -> None:
     assert wanted(big(), later, current=5) == 0
     assert wanted(big(), suspended, later, current=5) == 0
     assert wanted(big(), soon, current=0) == 1
+    others_done = sending(**IDLE)  # the rest is the suspended one's, and is not due
+    assert wanted(others_done, replace(FREE, name="b"), suspended, current=5) == 0
     assert wanted(big(), replace(later, name="a"), replace(FREE, name="b")) == 10
     assert wanted(big(), replace(FREE, paused_until=NOW - timedelta(seconds=1))) == 10
 

@@ -3,63 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
+from tests.operator_cases.situations import NOW, sending
 
 from sendonce_operator.conducting import may_move
 from sendonce_store.standing import Counts, Overview
 
-NOW = datetime(2026, 11, 1, 10, tzinfo=UTC)
-WAITS = Overview(
-    id=1,
-    namespace="default",
-    send_key="spring",
-    name="spring",
-    category="Marketing",
-    topic=None,
-    priority=1,
-    now=NOW,
-    created_at=NOW - timedelta(hours=1),
-    started_at=NOW - timedelta(hours=1),
+WAITS = sending(
     start_at=NOW + timedelta(hours=1),
     deadline=NOW + timedelta(hours=2),
-    suspended=False,
-    halt_reason=None,
-    halt_message=None,
-    cancelled=False,
-    import_state="done",
-    import_message=None,
-    held=False,
-    rollout_stage="none",
-    rollout_since=None,
-    total=10,
-    duplicates=0,
-    rejected=0,
-    unreachable=0,
     counts=Counts(pending=10),
-    batches=1,
     leased_batches=0,
-    done_batches=0,
     due=0,
     waiting=10,
     next_due=NOW + timedelta(hours=1),
-    wait_reason=None,
-    wait_code=None,
-    canary_total=0,
-    canary_sent=0,
-    canary_failed=0,
-    provider_paused_until=None,
-    paused_provider=None,
-    pause_message=None,
-    suspended_provider=None,
     workers_alive=0,
-    worker_problem=None,
-    ended=None,
-    ended_reason=None,
-    ended_message=None,
-    completed_at=None,
-    data_deleted_at=None,
 )
 
 

@@ -20,18 +20,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
-OUTAGE_CODES = frozenset(
-    {
-        "connect_failed",
-        "connect_timeout",
-        "name_not_resolved",
-        "proxy_failed",
-        "proxy_refused",
-        "tls_failed",
-        "tls_not_trusted",
-    }
-)
-"""Codes of a far end that can't be reached at all: no recipient is at fault, and nothing was sent."""
+from sendonce_store.pace import OUTAGE_CODES
 
 MAX_WORDS = 500
 """Characters kept of the far end's own words."""

@@ -93,7 +93,8 @@ CAMPAIGN_COLUMNS = (
 )
 PROVIDER_COLUMNS = (
     Column("TYPE", ".spec.type", description="HTTP, SMTP or Twilio."),
-    Column("READY", _condition("Ready", "status"), description="Whether it can be used."),
+    Column("READY", _condition("Ready", "status"), description="Whether it does what its spec says."),
+    Column("STATUS", _condition("Ready", "reason"), description="The state in a word."),
     Column("PAUSED UNTIL", ".status.pausedUntil", description="No hand-off before this time."),
     AGE,
 )
