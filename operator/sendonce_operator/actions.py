@@ -14,6 +14,7 @@ from sendonce_operator.decisions.actions import (
     ActionSituation,
     action_events,
     action_status,
+    early,
     is_over,
     order_of,
 )
@@ -28,6 +29,7 @@ from sendonce_store import actions, ledger, operating
 from sendonce_store.actions import ActionError, Applied, Order, Target
 from sendonce_store.connection import Connection
 from sendonce_store.spec import ActionSpec, ActionStatus, ActionType
+from sendonce_store.standing import Overview
 
 logger = logging.getLogger(__name__)
 # beside the longest time-out: how much longer an attempt can be under way
@@ -88,10 +90,18 @@ async def _apply(runtime: Runtime, action: Action, spec: ActionSpec, campaign: C
             return await _begin_anew(runtime, campaign)
         if known is None or known.owner_uid != campaign.subject.uid:
             return Outcome(refusal=refusal.starting())
+        if (waits := early(spec, _overview(runtime, campaign.key))) is not None:
+            return Outcome(refusal=waits)
         order = await _order(conn, action, spec, known.id)
         applied = await actions.apply(conn, Target(known.id, known.namespace), order)
     _look_at(runtime, campaign.key)
     return Outcome(applied=applied)
+
+
+def _overview(runtime: Runtime, key: Key) -> Overview | None:
+    """The campaign as it was last looked at."""
+    tracked = runtime.tracked.get(key)
+    return tracked.shown.overview if tracked is not None and tracked.shown is not None else None
 
 
 async def _order(conn: Connection, action: Action, spec: ActionSpec, campaign_id: int) -> Order:

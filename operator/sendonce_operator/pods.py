@@ -7,6 +7,7 @@ Deployment's condition ReplicaFailure (a quota, a policy).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,8 @@ from sendonce_operator.objects import moment
 Object = Mapping[str, Any]
 # what a container may be waiting for without anything being wrong
 _HARMLESS = {"ContainerCreating", "PodInitializing"}
+# the worker's exit code when it names what a person must mend (sendonce-worker)
+_CONFIGURATION = 2
 
 
 def workforce(deployment: Object | None, troubles: Iterable[PodTrouble | None]) -> Workforce:
@@ -74,11 +77,19 @@ def _container_troubles(status: Object, created: datetime) -> Iterator[PodTroubl
         state, before = container.get("state") or {}, container.get("lastState") or {}
         waiting, ended = state.get("waiting"), state.get("terminated")
         if waiting and waiting.get("reason") not in _HARMLESS:
-            yield _waiting(waiting, before.get("terminated"), created)
+            found = _waiting(waiting, before.get("terminated"), created)
         elif ended and ended.get("exitCode"):
-            yield _terminated(ended, created)
+            found = _terminated(ended, created)
         elif _has_crashed(container):
-            yield _terminated(before["terminated"], created)
+            found = _terminated(before["terminated"], created)
+        else:
+            continue
+        yield _as_old_as_the_pod(found, created) if container.get("restartCount") else found
+
+
+def _as_old_as_the_pod(trouble: PodTrouble, created: datetime) -> PodTrouble:
+    """A worker that was started again and says the same is believed: each restart would else make its trouble new."""
+    return replace(trouble, since=created) if trouble.exit_code == _CONFIGURATION else trouble
 
 
 def _has_crashed(container: Object) -> bool:

@@ -68,6 +68,8 @@ def _defaults(env: Mapping[str, str]) -> Defaults:
         mode=_mode(env),
         user=user or None,
         log_level=env.get("SENDONCE_WORKER_LOG_LEVEL", "INFO").upper(),
+        ca_config_map=env.get("SENDONCE_WORKER_CA_CONFIGMAP") or None,
+        ca_key=env.get("SENDONCE_WORKER_CA_KEY") or "ca.crt",
     )
 
 

@@ -15,7 +15,7 @@ import kubernetes.aio.config
 import kubernetes.client
 import kubernetes.config
 import pytest
-from tools.cluster import images, kind, parts, places
+from tools.cluster import images, kind, node, parts, places
 from tools.cluster.needs import find
 from tools.cluster.processes import Process
 
@@ -83,6 +83,11 @@ class Cluster:
     def process(self, part: str) -> Process:
         """Return the process of a part, to freeze it for example."""
         return parts.process_of(self._own(f"{part} be touched"), part)
+
+    def names(self, address: str, *names: str) -> None:
+        """Let Pods find names outside the cluster at an address of this machine."""
+        state = self._own("names be given")
+        (state / node.HOSTS).write_text("".join(f"{address} {name}\n" for name in names), "ascii")
 
     def load(self, archive: Path) -> None:
         """Give the node the images of an archive."""

@@ -77,7 +77,9 @@ def test_the_dockerfiles_are_as_hadolint_wants_them() -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_an_image_runs_its_program_as_a_user_that_is_a_number_and_not_root(program: str) -> None:
     assert of_kind(program, "USER") == ["65532:65532"]
-    assert of_kind(program, "ENTRYPOINT") == [f'["python", "-P", "-m", "sendonce_{program}"]']
+    assert of_kind(program, "ENTRYPOINT") == [
+        f'["env", "--block-signal=TERM", "python", "-P", "-m", "sendonce_{program}"]'
+    ]
     names = [name for name, _ in instructions(program)]
     assert names.index("USER") > len(names) - names[::-1].index("FROM"), "in the last stage"
 

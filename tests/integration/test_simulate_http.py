@@ -166,6 +166,29 @@ async def test_line_style_says_that_a_repeat_was_accepted_by_409_and_its_request
 
 
 @pytest.mark.parametrize(
+    ("to", "status", "told"),
+    [
+        ("+15005550001", 201, {"sid": "http-1", "status": "queued"}),
+        ("permanent+15005550001", 400, {"code": 21211, "message": "Invalid 'To' Phone Number"}),
+        ("throttle+15005550001", 429, {"code": 20429, "message": "Too Many Requests"}),
+        ("account+15005550001", 401, {"code": 20003, "message": "Authenticate"}),
+        ("transient+15005550001", 503, {"code": 20503, "message": "Service unavailable"}),
+    ],
+)
+async def test_twilio_style_has_sids_and_numbers(tmp_path: Path, to: str, status: int, told: object) -> None:
+    async with running(tmp_path, style=Style.TWILIO, to_fields=("To",)) as sender:
+        answer = await sender.client.post("/2010-04-01/Accounts/AC0/Messages.json", data={"To": to})
+    assert (answer.status_code, answer.json()) == (status, told)
+
+
+async def test_with_the_automatic_style_the_path_says_whose_answer_it_is(tmp_path: Path) -> None:
+    async with running(tmp_path, style=Style.AUTO) as sender:
+        paths = ("/v2/bot/message/push", "/2010-04-01/Accounts/AC0/Messages.json", "/send")
+        answers = [(await sender.client.post(path, json={"to": "mia"})).json() for path in paths]
+    assert [next(iter(answer)) for answer in answers] == ["sentMessages", "sid", "id"]
+
+
+@pytest.mark.parametrize(
     ("body", "to"),
     [
         ({"json": {"message": {"to": "deep@example.com"}}}, "deep@example.com"),

@@ -25,6 +25,8 @@ _PROXY = "kube-proxy.json"
 _CONTAINERD = "containerd.toml"
 _CNI = "cni/10-sendonce.conflist"
 _DNS = "Corefile"
+# Names outside the cluster that Pods are to find on this machine, as in /etc/hosts; read again when it changes.
+HOSTS = "hosts"
 
 # Disk and inodes of a developer's machine are none of the kubelet's business.
 _NEVER = {"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%"}
@@ -110,11 +112,16 @@ SystemdCgroup = false
 
 
 def dns_settings(places: Places, at: Addresses) -> str:
-    """Return CoreDNS's configuration: names of the cluster only, as nothing in it may reach anything else."""
+    """Return CoreDNS's configuration: the cluster's names and those of the file, as nothing may reach anything else."""
     return f"""\
 .:53 {{
     bind {at.gateway}
     errors
+    hosts {places.state / HOSTS} {{
+        ttl 5
+        reload 1s
+        fallthrough
+    }}
     kubernetes {CLUSTER_DOMAIN} in-addr.arpa {{
         kubeconfig {places.kubeconfig("coredns")} {CONTEXT}
         ttl 5
@@ -133,6 +140,7 @@ def files(places: Places, at: Addresses) -> dict[str, str]:
         _CNI: json.dumps(network_settings(at), indent=1),
         _CONTAINERD: containerd_settings(places),
         _DNS: dns_settings(places, at),
+        HOSTS: "",
     }
 
 

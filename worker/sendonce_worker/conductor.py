@@ -57,13 +57,17 @@ class Conductor:
                 drain()
             await _wait(stop, min(CONDUCT_SECONDS, self._settings.heartbeat))
 
+    async def look(self, conn: Connection, campaign: Campaign) -> None:
+        """See how far the campaign is."""
+        facts = await read_facts(conn, campaign.stored.id)
+        if facts is not None:
+            self._take(campaign, facts)
+
     async def _look_after(self, conn: Connection, campaign: Campaign, stirred: asyncio.Event) -> None:
         policy = campaigns.policy_of(campaign.stored.spec)
         if await conduct(conn, campaign.stored.id, policy):
             stirred.set()
-        facts = await read_facts(conn, campaign.stored.id)
-        if facts is not None:
-            self._take(campaign, facts)
+        await self.look(conn, campaign)
         if boot_clock() >= self._refresh_at:
             self._refresh_at = boot_clock() + REFRESH_SECONDS
             await self._refresh(conn, campaign)

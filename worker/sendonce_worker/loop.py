@@ -114,7 +114,7 @@ class Worker:
                 self._flying = Flying(campaign.concurrency)
                 for link in self._links:
                     tasks.create_task(self._runner(link, campaign))
-            await self._say_goodbye()
+            await self._say_goodbye(campaign)
             await campaign.aclose()
         finally:
             for link in (self._control, *self._links):
@@ -145,11 +145,15 @@ class Worker:
         self._health.store_connected = self._health.claiming = True
         return campaign
 
-    async def _say_goodbye(self) -> None:
-        """Tell the store that this process is gone for certain: an ordered Resend need not wait for it."""
+    async def _say_goodbye(self, campaign: Campaign) -> None:
+        """Tell the store that this process is gone for certain: an ordered Resend need not wait for it.
+
+        The campaign may have ended since the last look, and that be why it was told to stop.
+        """
         try:
             async with self._control.use() as conn:
                 await conn.execute(SQL["worker_stopped"], {"worker": self._settings.identity})
+                await self._conductor.look(conn, campaign)
         except STORE_ERRORS as error:
             logger.warning("could not say goodbye: %s", error)
 

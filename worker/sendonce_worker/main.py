@@ -1,9 +1,12 @@
-"""`sendonce-worker`: settings from the environment in, an exit code that says why it ended out.
+"""`sendonce-worker`: settings from the environment in, an exit code that says why it ended out (docs/worker.md).
 
 0  drained, or the campaign has ended, or it waits for a person
+1  a bug: the traceback is in the log
 2  settings, Secret or campaign that a person must mend
 3  the store can't be reached, or its schema does not fit
 143  stopped at once: a second SIGTERM, or the end of the grace period
+
+The reason in words goes where a container's last words are looked for, so that `kubectl describe pod` shows it.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from sendonce_store.migrate import SchemaVersionError
 from sendonce_worker.campaign import NotReadyError
 from sendonce_worker.health import HealthServer, HealthState
 from sendonce_worker.logs import configure_logging
-from sendonce_worker.loop import CampaignNotFoundError, Worker
+from sendonce_worker.loop import CampaignNotFoundError, Ended, Worker
 from sendonce_worker.metrics import WorkerMetrics
 from sendonce_worker.redaction import Redactor
 from sendonce_worker.settings import WorkerSettings, read_settings
@@ -33,6 +36,11 @@ CONFIGURATION, STORE, STOPPED_AT_ONCE = 2, 3, 143
 # Kubernetes kills at the end of the grace period: what has to be said is said before
 GRACE_RESERVE = 1.0
 TERMINATION_LOG = Path("/dev/termination-log")
+LAST_WORDS = {
+    Ended.DRAINED: "drained: it was asked to stop, what was in flight has ended, and the rest is given back",
+    Ended.FINISHED: "the campaign has ended",
+    Ended.HALTED: "the campaign waits for a person",
+}
 
 
 def main() -> None:
@@ -89,18 +97,24 @@ async def _work(worker: Worker) -> int:
     except (StoreUnavailableError, SchemaVersionError) as error:
         return _explain(STORE, str(error))
     logger.info("worker ends: %s", ended.value)
+    _leave_word(LAST_WORDS[ended])
     return 0
 
 
 def _explain(code: int, message: str) -> int:
-    """Say why, where `kubectl describe pod` shows it too, and pass the exit code on."""
+    """Say why, in the log and in the last words, and pass the exit code on."""
     sys.stderr.write(f"error: {message}\n")
+    _leave_word(message)
+    return code
+
+
+def _leave_word(message: str) -> None:
+    """Write a container's last words, where there is a file for them."""
     try:
         if TERMINATION_LOG.exists():
             TERMINATION_LOG.write_text(message, "utf-8")
     except OSError as error:
         logger.debug("no termination message: %s", error)
-    return code
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import ssl
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sendonce_store.environment import dsn, number, required
+from sendonce_store.environment import SettingsError, dsn, number, required
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class WorkerSettings:
 
 def read_settings(env: Mapping[str, str] = os.environ) -> WorkerSettings:
     """Read `SENDONCE_…` variables. Raises SettingsError."""
+    _check_authorities(env.get("SSL_CERT_FILE"))
     port = env.get("SENDONCE_HEALTH_PORT", "8080")
     return WorkerSettings(
         dsn=dsn(env),
@@ -51,3 +53,18 @@ def read_settings(env: Mapping[str, str] = os.environ) -> WorkerSettings:
         log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
         exit_when_done=env.get("SENDONCE_EXIT_WHEN_DONE", "") not in {"", "0", "false"},
     )
+
+
+def _check_authorities(path: str | None) -> None:
+    """OpenSSL takes a file that is not there for one without certificates: every server would look like a fraud."""
+    if not path:
+        return
+    try:
+        ssl.create_default_context(cafile=path)
+    except (OSError, ssl.SSLError) as error:
+        problem = f"SSL_CERT_FILE: {path} has no certificates in PEM ({error.strerror or error})"
+        message = (
+            f"{problem}; in a Pod it is a key of the ConfigMap that the operator's SENDONCE_WORKER_CA_CONFIGMAP names, "
+            "which must be in the campaign's namespace"
+        )
+        raise SettingsError(message) from error

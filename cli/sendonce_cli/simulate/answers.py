@@ -42,6 +42,13 @@ _HTTP = {
     Outcome.THROTTLED: (429, "rate_limit_exceeded", "too many requests"),
     Outcome.ACCOUNT: (401, "invalid_credentials", "the account may not send"),
 }
+# Twilio's status and number of the error, and its words (www.twilio.com/docs/api/errors)
+_TWILIO = {
+    Outcome.REFUSED: (400, 21211, "Invalid 'To' Phone Number"),
+    Outcome.TRANSIENT: (503, 20503, "Service unavailable"),
+    Outcome.THROTTLED: (429, 20429, "Too Many Requests"),
+    Outcome.ACCOUNT: (401, 20003, "Authenticate"),
+}
 _SMTP = {
     Outcome.REFUSED: (550, "5.1.1 Recipient address rejected: user unknown"),
     Outcome.TRANSIENT: (450, "4.2.0 Mailbox busy, try again later"),
@@ -57,7 +64,7 @@ def http_answer(verdict: Verdict, style: Style, conflict_status: int) -> HttpAns
         return _http_conflict(verdict, style, conflict_status)
     if verdict.cause is Cause.MALFORMED:
         return _problem(400, "malformed", "a JSON object or form with a recipient is needed")
-    status, code, message = _HTTP[verdict.outcome]
+    status, code, message = (_TWILIO if style is Style.TWILIO else _HTTP)[verdict.outcome]
     wait = verdict.retry_after
     # Retry-After is in whole seconds (RFC 9110, section 10.2.3); rounding down would lie.
     headers = {} if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))}
@@ -89,6 +96,8 @@ def status_of(protocol: str, verdict: Verdict, style: Style, conflict_status: in
 
 
 def _http_taken(verdict: Verdict, style: Style) -> HttpAnswer:
+    if style is Style.TWILIO:
+        return _json(201, {"sid": verdict.message_id, "status": "queued"})
     if style is Style.PLAIN:
         return _json(200, {"id": verdict.message_id})
     if verdict.outcome is Outcome.ACCEPTED:
@@ -108,7 +117,7 @@ def _http_conflict(verdict: Verdict, style: Style, conflict_status: int) -> Http
     return _problem(409, "concurrent_idempotent_requests", message)
 
 
-def _problem(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> HttpAnswer:
+def _problem(status: int, code: str | int, message: str, headers: dict[str, str] | None = None) -> HttpAnswer:
     return _json(status, {"code": code, "message": message}, headers)
 
 

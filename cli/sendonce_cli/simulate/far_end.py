@@ -259,7 +259,8 @@ class FarEnd:
 
     def _record(self, plan: Plan, hand_off: HandOff, verdict: Verdict) -> Verdict:
         settings = self.settings
-        status = status_of(hand_off.protocol, verdict, settings.style, settings.conflict_status)
+        style = settings.style_at(hand_off.path)
+        status = status_of(hand_off.protocol, verdict, style, settings.conflict_status)
         row = LedgerRow(
             ts=self._clock(),
             arrived=plan.arrived,

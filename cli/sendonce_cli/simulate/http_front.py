@@ -91,7 +91,7 @@ def _at(value: object, path: list[str]) -> object:
 
 def _respond(request: web.BaseRequest, verdict: Verdict, settings: SimulatorSettings) -> web.StreamResponse:
     if verdict.reply is Reply.ANSWERED:
-        answer = http_answer(verdict, settings.style, settings.conflict_status)
+        answer = http_answer(verdict, settings.style_at(request.path), settings.conflict_status)
         return web.Response(
             status=answer.status,
             headers=answer.headers,

@@ -19,6 +19,10 @@ class Style(StrEnum):
     LINE = "line"
     """200 ``{"sentMessages": [{"id": …}]}``; a repeat gets 409 with the request id of the accepted
     one; a key in use gets 429, since 409 would claim that it was accepted (as LINE does)."""
+    TWILIO = "twilio"
+    """201 ``{"sid": …}``, and errors with numbers as Twilio's; it knows no keys."""
+    AUTO = "auto"
+    """LINE's or Twilio's where the path is theirs, else plain: several far ends at once."""
 
 
 class SmtpTls(StrEnum):
@@ -45,6 +49,10 @@ class ChanceBy(StrEnum):
     KEY = "key"
     RECIPIENT = "recipient"
     """Repeatable even if the keys differ from run to run (a new store has a new id)."""
+
+
+_PATHS = {"/v2/bot/message/push": Style.LINE, "/Messages.json": Style.TWILIO}
+"""How the paths end at which a far end takes messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +106,12 @@ class SimulatorSettings:
             raise SettingsError("tls_certificate", "https and smtp_tls need a certificate")
         if self.max_bytes < 1:
             raise SettingsError("max_bytes", f"{self.max_bytes} is below 1")
+
+    def style_at(self, path: str) -> Style:
+        """Return how answers look at a path: never ``AUTO``."""
+        if self.style is not Style.AUTO:
+            return self.style
+        return next((style for ending, style in _PATHS.items() if path.endswith(ending)), Style.PLAIN)
 
     def tls(self) -> ssl.SSLContext | None:
         """Return the server's TLS context; raises ``SettingsError`` for unreadable files."""

@@ -17,7 +17,8 @@ from sendonce_operator.decisions.events import Event, event
 from sendonce_operator.decisions.facts import Refusal, Subject
 from sendonce_operator.decisions.masking import mask
 from sendonce_store.actions import Applied, Order, Selection
-from sendonce_store.spec import ActionSpec, ActionStatus
+from sendonce_store.spec import ActionSpec, ActionStatus, ActionType
+from sendonce_store.standing import Overview
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -58,6 +59,21 @@ def action_status(situation: ActionSituation) -> dict[str, Any]:
         completion_time=situation.now if over else None,
         conditions=conditions(_claims(situation), old.conditions, generation, situation.now),
     ).to_wire()
+
+
+def early(spec: ActionSpec, overview: Overview | None) -> Refusal | None:
+    """A Promote that was applied together with its campaign waits for the canary.
+
+    It is applied once: before the canary was sent it would do nothing for ever, or make the canary one of nobody.
+    """
+    if spec.type is not ActionType.PROMOTE:
+        return None
+    if overview is None:
+        return Refusal("Starting", "the campaign is being looked at", stalled=False)
+    is_sending = overview.rollout_stage == "canary" and overview.halt_reason is None
+    if overview.ended is not None or not (is_sending or overview.rollout_stage == "importing"):
+        return None
+    return Refusal("WaitingForCanary", "the canary is not sent yet; the rest follows as soon as it is", stalled=False)
 
 
 def is_over(status: ActionStatus | None) -> bool:

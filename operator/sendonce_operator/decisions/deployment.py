@@ -14,7 +14,7 @@ from math import ceil
 from typing import Any
 
 from sendonce_operator.decisions.facts import Defaults, ProviderFacts, Subject
-from sendonce_operator.decisions.mounts import FILES, store_file, volume_mounts, volumes
+from sendonce_operator.decisions.mounts import FILES, authorities_file, store_file, volume_mounts, volumes
 from sendonce_store.spec import API_VERSION, CampaignSpec, CampaignStatus
 
 HASH_ANNOTATION = "sendonce.dev/manifest-hash"
@@ -25,6 +25,8 @@ PORT = 8080
 MARGIN_SECONDS = 2
 # results are committed, batches given back and a last word said
 RESERVE_SECONDS = 5
+# two seconds are usual; on a node where many start at once it takes longer, and one that is killed for it starts anew
+START_SECONDS = 180
 RESOURCES: Mapping[str, Mapping[str, str]] = {
     "requests": {"cpu": "100m", "memory": "128Mi"},
     "limits": {"memory": "512Mi"},
@@ -177,8 +179,9 @@ def _container(
         "imagePullPolicy": defaults.pull_policy,
         "env": _environment(subject, spec, providers, defaults),
         "ports": [{"name": "health", "containerPort": PORT}],
-        "livenessProbe": _probe("/healthz", failures=3, timeout=5),
-        "readinessProbe": _probe("/readyz", failures=2, timeout=3),
+        "startupProbe": _probe("/healthz", START_SECONDS // 2, timeout=5, period=2),
+        "livenessProbe": _probe("/healthz", 3, timeout=5, period=10),
+        "readinessProbe": _probe("/readyz", 2, timeout=3, period=5),
         "resources": _resources(spec, defaults),
         "securityContext": {
             "allowPrivilegeEscalation": False,
@@ -186,7 +189,7 @@ def _container(
             "capabilities": {"drop": ["ALL"]},
         },
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": volume_mounts(spec, providers),
+        "volumeMounts": volume_mounts(spec, providers, defaults),
     }
 
 
@@ -203,13 +206,16 @@ def _environment(
         "SENDONCE_NAMESPACE": subject.namespace,
         "SENDONCE_SEND_KEY": spec.send_key or subject.name,
     }
-    return [{"name": name, "value": value} for name, value in sorted({**(defaults.environment or {}), **own}.items())]
+    # OpenSSL's own variable: what speaks TLS in the worker, to providers, sources and databases, heeds it
+    trusted = {"SSL_CERT_FILE": file} if (file := authorities_file(defaults)) else {}
+    given = {**(defaults.environment or {}), **trusted, **own}
+    return [{"name": name, "value": value} for name, value in sorted(given.items())]
 
 
-def _probe(path: str, failures: int, timeout: int) -> dict[str, Any]:
+def _probe(path: str, failures: int, *, timeout: int, period: int) -> dict[str, Any]:
     return {
         "httpGet": {"path": path, "port": "health"},
-        "periodSeconds": 10 if path == "/healthz" else 5,
+        "periodSeconds": period,
         "timeoutSeconds": timeout,
         "failureThreshold": failures,
     }

@@ -110,7 +110,8 @@ class Defaults:
     """What the operator's own settings say of every worker.
 
     `user`: the numeric user of the Pods, None to leave it to the image or to the cluster. `resources`: for campaigns
-    that give none. `environment`: further variables of the worker, such as a proxy.
+    that give none. `environment`: further variables of the worker, such as a proxy. `ca_config_map`: a ConfigMap of
+    each campaign's namespace whose key `ca_key` holds the certificate authorities to trust; None: the image's.
     """
 
     image: str
@@ -124,6 +125,8 @@ class Defaults:
     resources: Mapping[str, Mapping[str, Any]] | None = None
     log_level: str = "INFO"
     environment: Mapping[str, str] | None = None
+    ca_config_map: str | None = None
+    ca_key: str = "ca.crt"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
     /etc/sendonce/configmaps/<name>/<key>
     /etc/sendonce/secrets/<name>/<key>
     /etc/sendonce-store/<key>
+    /etc/sendonce-ca/<key>                    where the operator's settings name a ConfigMap of certificate authorities
 
 Each is mounted whole, never by subPath or key: a mount of that kind would not follow a rotation, and the worker could
 not say which keys there are when one is missing.
@@ -20,7 +21,9 @@ from sendonce_store.spec import CampaignSpec, Recipients
 
 FILES = "/etc/sendonce"
 STORE = "/etc/sendonce-store"
+AUTHORITIES = "/etc/sendonce-ca"
 _STORE_VOLUME = "store"
+_AUTHORITIES_VOLUME = "ca"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,15 +45,25 @@ def store_file(defaults: Defaults) -> str:
     return f"{STORE}/{defaults.store_secret_key}"
 
 
+def authorities_file(defaults: Defaults) -> str | None:
+    """Where the worker finds the certificate authorities to trust; None: the image's own are those."""
+    return None if defaults.ca_config_map is None else f"{AUTHORITIES}/{defaults.ca_key}"
+
+
 def volumes(spec: CampaignSpec, providers: Sequence[ProviderFacts], defaults: Defaults) -> list[dict[str, Any]]:
     """The Pod's volumes, in a fixed order."""
-    store = {"name": _STORE_VOLUME, "secret": {"secretName": defaults.store_secret, "optional": True}}
-    return [store, *(_volume(mount) for mount in _mounts(spec, providers))]
+    found: list[dict[str, Any]] = [
+        {"name": _STORE_VOLUME, "secret": {"secretName": defaults.store_secret, "optional": True}}
+    ]
+    if defaults.ca_config_map is not None:
+        found.append({"name": _AUTHORITIES_VOLUME, "configMap": {"name": defaults.ca_config_map, "optional": True}})
+    return [*found, *(_volume(mount) for mount in _mounts(spec, providers))]
 
 
-def volume_mounts(spec: CampaignSpec, providers: Sequence[ProviderFacts]) -> list[dict[str, Any]]:
+def volume_mounts(spec: CampaignSpec, providers: Sequence[ProviderFacts], defaults: Defaults) -> list[dict[str, Any]]:
     """The container's mounts, in the same order."""
     found = [(STORE, _STORE_VOLUME)]
+    found += [(AUTHORITIES, _AUTHORITIES_VOLUME)] if defaults.ca_config_map is not None else []
     found += [(f"{FILES}/{mount.folder}/{mount.name}", mount.volume) for mount in _mounts(spec, providers)]
     return [{"name": volume, "mountPath": path, "readOnly": True} for path, volume in found]
 

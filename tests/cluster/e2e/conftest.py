@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.e2e.outside import Database, database, far_end
+from tests.cluster.e2e import trust
+from tests.cluster.e2e.outside import Database, database
+from tests.cluster.e2e.premises import SYSTEM, Premises
 from tests.cluster.e2e.shop import Shop
-from tests.cluster.manifests import as_list, namespace
+from tests.cluster.e2e.trust import CONFIG_MAP
 from tests.cluster.reach import Cluster
 from tools.cluster import product_images
 
 ROOT = Path(__file__).resolve().parents[3]
-SYSTEM = "sendonce-system"
 # Slow enough that something can be done in the middle of a campaign.
 LATENCY = 0.1
 
@@ -58,7 +56,9 @@ def manifest(images: dict[str, str]) -> str:
     for program in ("operator", "worker"):
         assert f"sendonce-{program}:0.1.0\n" in text
         text = text.replace(f"sendonce-{program}:0.1.0\n", f"{images[program]}\n")
-    return text
+    first = "        - name: SENDONCE_WORKER_IMAGE\n"
+    assert first in text
+    return text.replace(first, f"        - name: SENDONCE_WORKER_CA_CONFIGMAP\n          value: {CONFIG_MAP}\n{first}")
 
 
 @pytest.fixture(scope="session")
@@ -73,20 +73,12 @@ def product(node: Cluster, store: Database, images: dict[str, str]) -> Cluster:
     return node
 
 
-def add_tenant(cluster: Cluster, name: str, store: Database) -> None:
-    """As docs/tenancy.md has it: `sendonce tenant add … | kubectl apply -f -`."""
-    command = [sys.executable, "-P", "-m", "sendonce_cli", "tenant", "add", name]
-    given = ["--database", store.here, "--address", store.address]
-    secret = subprocess.run([*command, *given], check=True, capture_output=True, text=True).stdout
-    cluster.kubectl("apply", "-f-", stdin=secret)
+@pytest.fixture(scope="session")
+def premises(product: Cluster, store: Database, host: str, tmp_path_factory: pytest.TempPathFactory) -> Premises:
+    return Premises(product, store, host, trust.make(tmp_path_factory.mktemp("trust")))
 
 
 @pytest.fixture
-def shop(product: Cluster, store: Database, host: str, tmp_path: Path) -> Iterator[Shop]:
-    name = f"shop-{uuid.uuid4().hex[:8]}"
-    product.kubectl("apply", "-f-", stdin=as_list(namespace(name)))
-    add_tenant(product, name, store)
-    with far_end(tmp_path, host, "--latency", str(LATENCY)) as running:
-        yield Shop(product, name, running, tmp_path)
-        # the operator ends what a failed test left; nobody needs its name again
-        product.kubectl("delete", "namespace", name, "--wait=false")
+def shop(premises: Premises, tmp_path: Path) -> Iterator[Shop]:
+    with premises.shop(tmp_path, "--latency", str(LATENCY)) as opened:
+        yield opened

@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -68,11 +69,15 @@ def relay(host: str, port: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Database:
-    """A store. `here` and `in_pods` are its owner's connection strings; `address` is that of Pods without a login."""
+    """A store. `here` and `in_pods` are its owner's connection strings; `address` is that of Pods without a login.
+
+    `server` is that of the server's superuser, on this machine.
+    """
 
     here: str
     in_pods: str
     address: str
+    server: str
 
 
 @contextmanager
@@ -91,7 +96,8 @@ def database(folder: Path, host: str) -> Iterator[Database]:
         asyncio.run(migrate(here))
         with relay(host, server.port) as port:
             address = make_conninfo(host=host, port=port, dbname="sendonce", sslmode="disable")
-            yield Database(here, make_conninfo(address, user=OWNER, password=PASSWORD), address)
+            in_pods = make_conninfo(address, user=OWNER, password=PASSWORD)
+            yield Database(here, in_pods, address, server.dsn())
     finally:
         asyncio.run(server.stop(remove=True))
 
@@ -103,6 +109,7 @@ class FarEnd:
     host: str
     http: int
     smtp: int
+    control: int
     ledger_file: Path
 
     def received(self) -> int:
@@ -112,6 +119,11 @@ class FarEnd:
     def ledger(self) -> Ledger:
         """All that it was handed."""
         return Ledger.read(self.ledger_file)
+
+    def order(self, **wish: object) -> None:
+        """Change how it behaves from now on, as `sendonce simulate --help` lists it."""
+        url = f"http://{self.host}:{self.control}/control"
+        urllib.request.urlopen(urllib.request.Request(url, json.dumps(wish).encode()), timeout=10).close()
 
 
 @contextmanager
@@ -123,6 +135,6 @@ def far_end(folder: Path, host: str, *options: str) -> Iterator[FarEnd]:
         assert process.stdout is not None
         try:
             ports = json.loads(process.stdout.readline())
-            yield FarEnd(host, ports["http"], ports["smtp"], ledger)
+            yield FarEnd(host, ports["http"], ports["smtp"], ports["control"], ledger)
         finally:
             process.terminate()

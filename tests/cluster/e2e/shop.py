@@ -57,7 +57,11 @@ def campaign(name: str, **spec: Any) -> Object:
 
 @dataclass(frozen=True)
 class Pod:
-    """A worker's Pod as it was last shown. `ended`: exit codes of its container, of now or before the last restart."""
+    """A worker's Pod as it was last shown.
+
+    `ended`: exit codes of its container, of now or before the last restart; `said`: its last words then; `why`: the
+    reason that the cluster gives.
+    """
 
     name: str
     uid: str
@@ -66,12 +70,15 @@ class Pod:
     ready: bool
     going: bool
     ended: tuple[int, ...]
+    said: tuple[str, ...]
+    why: tuple[str, ...]
 
     @classmethod
     def of(cls, shown: Object) -> Pod:
         """Read what the API server shows."""
         status = (shown["status"].get("containerStatuses") or [{}])[0]
         states = (status.get("state") or {}, status.get("lastState") or {})
+        ends = [state["terminated"] for state in states if "terminated" in state]
         return cls(
             name=shown["metadata"]["name"],
             uid=shown["metadata"]["uid"],
@@ -79,7 +86,9 @@ class Pod:
             restarts=status.get("restartCount", 0),
             ready=status.get("ready", False),
             going="deletionTimestamp" in shown["metadata"],
-            ended=tuple(state["terminated"]["exitCode"] for state in states if "terminated" in state),
+            ended=tuple(end["exitCode"] for end in ends),
+            said=tuple(end.get("message", "") for end in ends),
+            why=tuple(end.get("reason", "") for end in ends),
         )
 
 
@@ -152,13 +161,14 @@ class Shop:
 
     def until_complete(self, name: str) -> Object:
         """Wait for the end of a campaign, and return it."""
-
-        def is_complete() -> bool:
-            conditions = self.get("nc", name).get("status", {}).get("conditions", [])
-            return any(one["type"] == "Complete" and one["status"] == "True" for one in conditions)
-
-        self.until(is_complete, f"{name} is Complete")
+        self.until(lambda: self.condition(name, "Complete")[0] == "True", f"{name} is Complete")
         return self.get("nc", name)
+
+    def condition(self, name: str, kind: str, of: str = "nc") -> tuple[str, str, str]:
+        """Status, reason and message of a condition; empty where there is none."""
+        conditions = self.get(of, name).get("status", {}).get("conditions", [])
+        found = [(one["status"], one["reason"], one["message"]) for one in conditions if one["type"] == kind]
+        return found[0] if found else ("", "", "")
 
     # --- what has been ------------------------------------------------------------------------------------------------
     @contextmanager

@@ -119,6 +119,17 @@ async def test_promote_lets_the_rest_follow_the_canary(stage: Stage) -> None:
     stage.assert_each_got_one(10)
 
 
+async def test_promote_that_is_applied_with_its_campaign_waits_until_the_canary_has_been_sent(stage: Stage) -> None:
+    await stage.operate()
+    await stage.simulator.control({"latency": 1.0})
+    canary = {"percent": 1, "minRecipients": 2, "observeSeconds": 600, "promotion": "Manual"}
+    promote = action("go", "spring", "Promote")
+    await stage.apply(provider(stage.simulator), campaign("spring", count=10, rollout={"canary": canary}), promote)
+    await stage.until_condition("go", "Reconciling", "True", "WaitingForCanary", of="NotificationAction")
+    await stage.until_complete("spring")
+    stage.assert_each_got_one(10)
+
+
 async def test_resume_releases_a_tripped_breaker(stage: Stage) -> None:
     await stage.operate()
     await stage.far_end(permanent=1.0)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.operator_cases.action_states import ACTION, APPLIED, STATES, looked
 from tests.operator_cases.health import argocd, kstatus
-from tests.operator_cases.situations import NOW, conditions
+from tests.operator_cases.situations import COMPLETE, NOW, SENDING, conditions
 
 from sendonce_cli.orders import order_of as order_of_document
 from sendonce_operator.decisions import refusal
@@ -16,6 +16,7 @@ from sendonce_operator.decisions.actions import (
     action_events,
     action_status,
     applied_event,
+    early,
     is_over,
     order_of,
 )
@@ -104,3 +105,24 @@ def test_the_campaign_is_told_too() -> None:
     assert applied_event("spring-retry-1", spec, APPLIED.message).message == (
         "Retry spring-retry-1: 10 of 12 deliveries changed"
     )
+
+
+STAGES = {"importing": True, "canary": True, "observing": False, "awaiting": False, "promoted": False, "none": False}
+
+
+@pytest.mark.parametrize(("stage", "waits"), STAGES.items())
+def test_a_promote_that_comes_early_waits_until_the_canary_has_been_sent(stage: str, waits: bool) -> None:
+    promote = ActionSpec.from_wire({"campaignRef": {"name": "spring"}, "type": "Promote"})
+    found = early(promote, replace(SENDING, rollout_stage=stage))
+    assert (found is not None and found.reason == "WaitingForCanary" and not found.stalled) == waits
+    retry = ActionSpec.from_wire({"campaignRef": {"name": "spring"}, "type": "Retry"})
+    assert early(retry, replace(SENDING, rollout_stage=stage)) is None
+
+
+def test_a_promote_does_not_wait_for_a_canary_that_failed_or_a_campaign_that_has_ended() -> None:
+    promote = ActionSpec.from_wire({"campaignRef": {"name": "spring"}, "type": "Promote"})
+    assert early(promote, replace(SENDING, rollout_stage="canary", halt_reason="CanaryFailed")) is None
+    assert early(promote, replace(SENDING, **COMPLETE, rollout_stage="importing")) is None
+    waits = early(promote, None)
+    assert waits is not None
+    assert waits.reason == "Starting"

@@ -183,6 +183,24 @@ def test_one_object_that_is_named_twice_is_mounted_once() -> None:
     assert len(names) == len(set(names)) == 3
 
 
+def test_authorities_of_ones_own_are_mounted_where_openssl_is_told_to_look() -> None:
+    own = replace(DEFAULTS, ca_config_map="trusted", ca_key="bundle.pem")
+    found = deployment(SUBJECT, spec(), [SMTP], 1, own)["spec"]["template"]["spec"]
+    assert files(found)["/etc/sendonce-ca"] == {"configMap": {"name": "trusted", "optional": True}}
+    variables = {one["name"]: one["value"] for one in found["containers"][0]["env"]}
+    assert variables["SSL_CERT_FILE"] == "/etc/sendonce-ca/bundle.pem"
+    assert "/etc/sendonce-ca" not in files(pod())
+    assert "SSL_CERT_FILE" not in {one["name"] for one in pod()["containers"][0]["env"]}
+
+
+def test_a_worker_that_starts_slowly_is_not_killed_for_it() -> None:
+    (container,) = pod()["containers"]
+    start, alive = container["startupProbe"], container["livenessProbe"]
+    assert start["httpGet"] == alive["httpGet"]
+    assert start["periodSeconds"] * start["failureThreshold"] >= 180
+    assert start["periodSeconds"] <= 2, "or readiness is asked late"
+
+
 def test_volume_names_fit_however_long_the_objects_names_are() -> None:
     long = replace(SMTP, secrets=("a." * 126 + "a", "a." * 126 + "b"))
     names = [volume["name"] for volume in pod(None, long)["volumes"]]

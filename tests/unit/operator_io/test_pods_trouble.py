@@ -68,6 +68,19 @@ def test_a_container_that_crashes_again_and_again_says_its_own_last_words() -> N
     assert (trouble.exit_code, trouble.since) == (2, at(LATER))
 
 
+@pytest.mark.parametrize(
+    ("code", "restarts", "since"), [(2, 0, LATER), (2, 1, CREATED), (3, 1, LATER), (137, 1, LATER)]
+)
+def test_a_worker_that_was_started_again_and_asks_for_a_person_again_is_trouble_from_the_beginning(
+    code: int, restarts: int, since: str
+) -> None:
+    ended = {"exitCode": code, "reason": "Error", "message": "SecretNotFound: Secret api", "finishedAt": LATER}
+    state = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}
+    trouble = trouble_of(pod(container(**state, restartCount=restarts)))
+    assert trouble is not None
+    assert trouble.since == at(since)
+
+
 def test_a_container_that_crashed_is_trouble_until_it_is_ready_again() -> None:
     ended = {"exitCode": 2, "reason": "Error", "message": "SecretNotFound: Secret api", "finishedAt": LATER}
     again = {"state": {"running": {"startedAt": LATER}}, "lastState": {"terminated": ended}}
