@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sendonce_cli.bundle import Bundle, CampaignDocument
 from sendonce_cli.materials import Materials
 from sendonce_store.spec import (
+    CHANNELS_OF_TYPE,
     CampaignSpec,
     ClusterNotificationProvider,
     Document,
@@ -80,9 +81,21 @@ async def check_campaign(bundle: Bundle, source: CampaignDocument, materials: Ma
     for document in {id(document): document for document in providers.values()}.values():
         found = await check_provider(spec_of(document), materials)
         problems += [document.problem(("spec", *path), words) for path, words in found]
+    problems += _unfit(source.document, messages, providers)
     if problems:
         raise SpecError(problems)
     return Checked(source, spec, templates, providers)
+
+
+def _unfit(document: Document, messages: list[Message], providers: Mapping[str, Document]) -> Iterator[Problem]:
+    """Messages whose provider's type can't serve their channel."""
+    for no, message in enumerate(messages):
+        if message.channel.value in providers:
+            kind = spec_of(providers[message.channel.value]).type
+            if message.channel not in CHANNELS_OF_TYPE[kind]:
+                served = ", ".join(sorted(CHANNELS_OF_TYPE[kind]))
+                words = f"is of type {kind}, which serves {served}; name another provider"
+                yield document.problem(("spec", "messages", no, "providerRef"), words)
 
 
 def _resolve(document: Document, no: int, message: Message, materials: Materials, problems: list[Problem]) -> Message:

@@ -98,10 +98,10 @@ async def sync_provider(conn: Connection, provider: NotificationProvider | Clust
         row = await cursor.fetchone()
         provider_id = int(row["id"]) if row else 0
         limits = {
-            "nos": list(range(len(spec.limits))),
-            "messages": [limit.messages for limit in spec.limits],
-            "periods": [limit.period_seconds for limit in spec.limits],
-            "bursts": [limit.effective_burst for limit in spec.limits],
+            "nos": list(range(len(spec.paces))),
+            "messages": [limit.messages for limit in spec.paces],
+            "periods": [limit.period_seconds for limit in spec.paces],
+            "bursts": [limit.effective_burst for limit in spec.paces],
         }
         await conn.execute(SQL["sync_limits"], limits | {"provider": provider_id, "namespace": namespace})
     return provider_id

@@ -121,7 +121,46 @@ SMTP: dict[str, Any] = {
     "caSecretRef": {"name": "ca"},
     "insecureSkipVerify": True,
 }
-TWILIO: dict[str, Any] = {"accountSID": "AC" + "0" * 32}
+BASE: dict[str, Any] = {"baseURL": "https://api.example.com/v1"}
+NAMED: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "Twilio",
+        "twilio",
+        {
+            "accountSID": "AC" + "0" * 32,
+            "messagingServiceSID": "MG" + "0" * 32,
+            "statusCallbackURL": "https://example.com/status",
+            **BASE,
+        },
+    ),
+    ("SES", "ses", {"region": "eu-west-1", "configurationSet": "news", **BASE}),
+    ("SendGrid", "sendGrid", BASE),
+    ("Mailgun", "mailgun", {"domain": "mg.example.com", **BASE}),
+    ("Postmark", "postmark", {"messageStream": "broadcast", **BASE}),
+    ("Resend", "resend", BASE),
+    ("Line", "line", {"notificationDisabled": True, **BASE}),
+    ("Slack", "slack", BASE),
+    ("Telegram", "telegram", BASE),
+    ("Vonage", "vonage", BASE),
+    ("FCM", "fcm", {"projectID": "shop-12", **BASE}),
+    (
+        "WebPush",
+        "webPush",
+        {
+            "subject": "mailto:push@example.com",
+            "ttlSeconds": 60,
+            "urgency": "High",
+            "allowedHosts": ["push.example.com"],
+        },
+    ),
+    (
+        "StandardWebhooks",
+        "standardWebhooks",
+        {"allowedHosts": ["*.example.com"], "eventType": "order.shipped", "keyWindowSeconds": 86400},
+    ),
+    ("Apprise", "apprise", {}),
+]
+CREDENTIALS: dict[str, Any] = {"credentialsSecretRef": {"name": "credentials"}}
 NAMESPACES: dict[str, Any] = {
     "from": "Selector",
     "selector": {
@@ -151,10 +190,13 @@ COMPLETE: list[tuple[type[SpecModel], dict[str, Any]]] = [
     ),
     (P, provider(type="HTTP", http=HTTP, **SHARED)),
     (P, provider(type="SMTP", smtp=SMTP)),
-    (P, provider(type="Twilio", twilio=TWILIO)),
+    *((P, provider(type=kind, **{block: settings}, **CREDENTIALS)) for kind, block, settings in NAMED),
     (CP, provider(type="HTTP", http=HTTP, allowedNamespaces=NAMESPACES, **SHARED)),
     (CP, provider(type="SMTP", smtp=SMTP, allowedNamespaces={"from": "All"})),
-    (CP, provider(type="Twilio", twilio=TWILIO, allowedNamespaces={"from": "All"})),
+    *(
+        (CP, provider(type=kind, **{block: settings}, **CREDENTIALS, allowedNamespaces={"from": "All"}))
+        for kind, block, settings in NAMED
+    ),
     (A, action(type="Retry", deliveries=SELECTION)),
     (A, action(type="Resolve", resolveAs="Resend", deliveries={"states": ["Uncertain"]})),
     (A, action(type="Promote")),

@@ -207,7 +207,13 @@ INSTEAD: list[tuple[str, str, str | None]] = [
 ]
 # the spec of PROVIDER, what is said
 PROVIDERS: list[tuple[str, str]] = [
-    ("{type: smtp}", 'spec.type: must be one of HTTP, SMTP, Twilio (got "smtp"); did you mean SMTP?'),
+    (
+        "{type: smtp}",
+        (
+            "spec.type: must be one of HTTP, SMTP, Twilio, SES, SendGrid, Mailgun, Postmark, Resend, Line, Slack, "
+            'Telegram, Vonage, FCM, WebPush, StandardWebhooks, Apprise (got "smtp"); did you mean SMTP?'
+        ),
+    ),
     (
         "{type: SMTP, smtp: {host: 'smtp.example.com:25'}}",
         'spec.smtp.host: must be the name or address of a host, without port (got "smtp.example.com:25")',
@@ -241,6 +247,28 @@ PROVIDERS: list[tuple[str, str]] = [
         "spec.twilio.accountSID: is required|unknown field spec.twilio.accountSid; did you mean accountSID?",
     ),
     (
+        "{type: Slack}",
+        "spec.credentialsSecretRef: is required for this type: name a Secret with the keys that the type's block says",
+    ),
+    (
+        "{type: SES, credentialsSecretRef: {name: s}, ses: {region: europe}}",
+        'spec.ses.region: must be a region, such as eu-west-1 (got "europe")',
+    ),
+    (
+        "{type: Line, credentialsSecretRef: {name: s}, line: {baseURL: 'http://api.example.com'}}",
+        (
+            "spec.line.baseURL: must be a URL that begins with https://, without query; http:// is for this machine "
+            'itself only (got "http://api.example.com")'
+        ),
+    ),
+    (
+        "{type: WebPush, credentialsSecretRef: {name: s}, webPush: {subject: push@example.com}}",
+        (
+            "spec.webPush.subject: must be mailto: and an address, or a URL that begins with https:// "
+            '(got "push@example.com")'
+        ),
+    ),
+    (
         "{type: Twilio, twilio: {accountSID: AC1}}",
         'spec.twilio.accountSID: must be AC and 32 hex digits (got "AC1")',
     ),
@@ -251,7 +279,8 @@ PROVIDERS: list[tuple[str, str]] = [
     (
         "{type: SMTP, smtp: {host: a}, allowedNamespaces: {from: All}}",
         (
-            "unknown field spec.allowedNamespaces; known here: type, suspend, http, smtp, twilio, "
+            "unknown field spec.allowedNamespaces; known here: type, suspend, http, smtp, twilio, ses, sendGrid, "
+            "mailgun, postmark, resend, line, slack, telegram, vonage, fcm, webPush, standardWebhooks, apprise, "
             "credentialsSecretRef, "
             "limits, maxInFlight, timeoutSeconds"
         ),

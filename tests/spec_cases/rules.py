@@ -29,6 +29,12 @@ from tests.spec_cases.bodies import (
 
 from sendonce_store.spec import SpecModel
 
+_SECRET = {"credentialsSecretRef": {"name": "s"}}
+SLACK = provider(type="Slack", **_SECRET)
+SLACK_WITH_LINE = provider(type="Slack", line={}, **_SECRET)
+MAILGUN = provider(type="Mailgun", mailgun={"domain": "mg.example.com"}, **_SECRET)
+MAILGUN_ALONE = provider(type="Mailgun", **_SECRET)
+
 # rule, kind, a document that keeps it, one that breaks it, the field that is named
 CASES: list[tuple[str, type[SpecModel], dict[str, Any], dict[str, Any], str]] = [
     ("name-is-short", C, campaign("a" * 52), campaign("a" * 53), "metadata.name"),
@@ -167,6 +173,9 @@ CASES: list[tuple[str, type[SpecModel], dict[str, Any], dict[str, Any], str]] = 
     ),
     ("only-the-block-of-the-type", P, provider(type="SMTP", smtp=SMTP), provider(type="SMTP"), "spec.smtp"),
     ("only-the-block-of-the-type", P, http(), provider(type="HTTP", http=HTTP, smtp=SMTP), "spec.smtp"),
+    ("only-the-block-of-the-type", P, SLACK, SLACK_WITH_LINE, "spec.line"),
+    ("only-the-block-of-the-type", P, MAILGUN, MAILGUN_ALONE, "spec.mailgun"),
+    ("named-types-have-a-secret", P, SLACK, provider(type="Slack"), "spec.credentialsSecretRef"),
     (
         "key-header-and-window",
         P,

@@ -176,9 +176,11 @@ def test_a_later_check_can_name_the_line_of_a_field() -> None:
     assert str(problem) == "x.yaml:10: spec.messages[0].template.text: does not compile"
 
 
-def test_a_provider_of_a_type_that_is_served_later_is_accepted() -> None:
+def test_a_named_provider_is_accepted() -> None:
     text = "apiVersion: sendonce.dev/v1alpha1\nkind: NotificationProvider\nmetadata: {name: t}\n"
-    resource = one(text + f"spec: {{type: Twilio, twilio: {{accountSID: AC{'0' * 32}}}}}\n").resource
+    resource = one(
+        text + f"spec: {{type: Twilio, credentialsSecretRef: {{name: t}}, twilio: {{accountSID: AC{'0' * 32}}}}}\n"
+    ).resource
     assert isinstance(resource, NotificationProvider)
 
 

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from sendonce_worker.providers.base import Accepted
 from sendonce_worker.providers.errors import Kind, SendError
 from sendonce_worker.providers.http1.connection import Answer
-from sendonce_worker.providers.http_api.answers import Answers, compile_rule, default_verdict
-from sendonce_worker.providers.http_api.reading import MessageIdPath, retry_after, words_of
+from sendonce_worker.providers.http1.statuses import default_verdict
+from sendonce_worker.providers.http1.waits import retry_after
+from sendonce_worker.providers.http_api.answers import Answers, compile_rule
+from sendonce_worker.providers.http_api.reading import MessageIdPath, words_of
 
 P, T, R, A, U = Kind.PERMANENT, Kind.TEMPORARY, Kind.RATE_LIMITED, Kind.ACCOUNT, Kind.UNKNOWN
 

@@ -116,14 +116,40 @@ def test_blocks_that_are_given_empty_have_the_documented_defaults() -> None:
             },
         ),
         (
-            {"type": "Twilio", "twilio": {"accountSID": "AC" + "0" * 32}},
-            {"twilio": {"accountSID": "AC" + "0" * 32}},
+            {"type": "Twilio", "credentialsSecretRef": {"name": "t"}, "twilio": {"accountSID": "AC" + "0" * 32}},
+            {"credentialsSecretRef": {"name": "t"}, "twilio": {"accountSID": "AC" + "0" * 32}},
+        ),
+        (
+            {"type": "Slack", "credentialsSecretRef": {"name": "s"}},
+            {"credentialsSecretRef": {"name": "s"}},
         ),
     ],
 )
 def test_a_provider_has_the_documented_defaults(block: dict[str, Any], expected: dict[str, Any]) -> None:
     shared = {"type": block["type"], "suspend": False, "limits": [], "maxInFlight": 64, "timeoutSeconds": 30}
     assert ProviderSpec.from_wire(block).to_wire() == shared | expected
+
+
+@pytest.mark.parametrize(
+    ("block", "paces", "window"),
+    [
+        ({"type": "Line"}, [(2000, 1)], 82_800),
+        ({"type": "Slack"}, [], None),
+        ({"type": "FCM", "limits": [{"messages": 5, "periodSeconds": 1}]}, [(5, 1)], None),
+        (
+            {"type": "StandardWebhooks", "standardWebhooks": {"allowedHosts": ["*"], "keyWindowSeconds": 60}},
+            [],
+            60,
+        ),
+        ({"type": "StandardWebhooks", "standardWebhooks": {"allowedHosts": ["*"]}}, [], None),
+    ],
+)
+def test_what_a_far_end_publishes_holds_where_nothing_else_is_said(
+    block: dict[str, Any], paces: list[tuple[int, int]], window: int | None
+) -> None:
+    spec = ProviderSpec.from_wire(block | {"credentialsSecretRef": {"name": "s"}})
+    assert [(pace.messages, pace.period_seconds) for pace in spec.paces] == paces
+    assert spec.key_window == window
 
 
 def test_the_burst_of_a_limit_is_its_messages_unless_it_is_given() -> None:

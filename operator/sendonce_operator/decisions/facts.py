@@ -230,10 +230,10 @@ def provider_facts(kind: str, name: str, spec: ProviderSpec, paused_until: datet
     return ProviderFacts(
         name=name,
         kind=kind,
-        limits=tuple(Pace(limit.messages, limit.period_seconds) for limit in spec.limits),
+        limits=tuple(Pace(limit.messages, limit.period_seconds) for limit in spec.paces),
         max_in_flight=spec.max_in_flight,
         timeout_seconds=spec.timeout_seconds,
-        key_window=spec.http.key_window_seconds if spec.http else None,
+        key_window=spec.key_window,
         suspended=spec.suspend,
         paused_until=paused_until,
         secrets=_secrets(spec),

@@ -51,6 +51,7 @@ from sendonce_store.spec.metadata import (
     SecretKeyRef,
     SecretRef,
 )
+from sendonce_store.spec.named_messaging import TwilioProvider
 from sendonce_store.spec.namespaces import AllowedNamespaces, LabelRequirement, LabelSelector
 from sendonce_store.spec.problems import Path, Problem, SpecError, field_name
 from sendonce_store.spec.provider import (
@@ -83,7 +84,7 @@ from sendonce_store.spec.rollout import (
 from sendonce_store.spec.rule_tables import RULES, TRANSITIONS, refused_changes
 from sendonce_store.spec.rules import Rule, TransitionRule
 from sendonce_store.spec.schedule import QuietHours, Schedule, UnknownTimezonePolicy
-from sendonce_store.spec.smtp_provider import SmtpProvider, SmtpTls, TwilioProvider
+from sendonce_store.spec.smtp_provider import SmtpProvider, SmtpTls
 from sendonce_store.spec.workload import ResourceRequirements, Toleration, Workers
 from sendonce_store.spec.yaml_writer import to_yaml
 

@@ -49,7 +49,13 @@ __all__ = [
     "wire_name",
 ]
 
-_WIRE_NAMES = {"account_sid": "accountSID"}
+_WIRE_NAMES = {
+    "account_sid": "accountSID",
+    "base_url": "baseURL",
+    "messaging_service_sid": "messagingServiceSID",
+    "project_id": "projectID",
+    "status_callback_url": "statusCallbackURL",
+}
 
 
 def list_map(key: str) -> JsonDict:

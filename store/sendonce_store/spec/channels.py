@@ -26,6 +26,19 @@ class ProviderType(StrEnum):
     HTTP = "HTTP"
     SMTP = "SMTP"
     TWILIO = "Twilio"
+    SES = "SES"
+    SEND_GRID = "SendGrid"
+    MAILGUN = "Mailgun"
+    POSTMARK = "Postmark"
+    RESEND = "Resend"
+    LINE = "Line"
+    SLACK = "Slack"
+    TELEGRAM = "Telegram"
+    VONAGE = "Vonage"
+    FCM = "FCM"
+    WEB_PUSH = "WebPush"
+    STANDARD_WEBHOOKS = "StandardWebhooks"
+    APPRISE = "Apprise"
 
 
 ADDRESS_COLUMNS: Mapping[Channel, str] = MappingProxyType(
@@ -50,6 +63,19 @@ CHANNELS_OF_TYPE: Mapping[ProviderType, frozenset[Channel]] = MappingProxyType(
         ProviderType.HTTP: frozenset(Channel),
         ProviderType.SMTP: frozenset({Channel.EMAIL}),
         ProviderType.TWILIO: frozenset({Channel.SMS}),
+        ProviderType.SES: frozenset({Channel.EMAIL}),
+        ProviderType.SEND_GRID: frozenset({Channel.EMAIL}),
+        ProviderType.MAILGUN: frozenset({Channel.EMAIL}),
+        ProviderType.POSTMARK: frozenset({Channel.EMAIL}),
+        ProviderType.RESEND: frozenset({Channel.EMAIL}),
+        ProviderType.LINE: frozenset({Channel.LINE}),
+        ProviderType.SLACK: frozenset({Channel.SLACK}),
+        ProviderType.TELEGRAM: frozenset({Channel.TELEGRAM}),
+        ProviderType.VONAGE: frozenset({Channel.SMS}),
+        ProviderType.FCM: frozenset({Channel.PUSH}),
+        ProviderType.WEB_PUSH: frozenset({Channel.WEB_PUSH}),
+        ProviderType.STANDARD_WEBHOOKS: frozenset({Channel.WEBHOOK}),
+        ProviderType.APPRISE: frozenset(Channel),
     },
 )
 """Provider type → the channels that it can serve."""

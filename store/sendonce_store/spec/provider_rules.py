@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sendonce_store.spec.channels import ProviderType
+from sendonce_store.spec.far_ends import BLOCKS, NEEDED_BLOCKS, WITHOUT_SECRET
 from sendonce_store.spec.rules import Rule
 
 if TYPE_CHECKING:
@@ -15,19 +16,25 @@ if TYPE_CHECKING:
     from sendonce_store.spec.problems import Path
     from sendonce_store.spec.provider import ProviderSpec
 
-BLOCKS: dict[ProviderType, str] = {
-    ProviderType.HTTP: "http",
-    ProviderType.SMTP: "smtp",
-    ProviderType.TWILIO: "twilio",
-}
-"""Provider type → the field that configures it."""
-
 
 def only_the_block_of_the_type(spec: ProviderSpec) -> Iterator[Path]:
-    """The block of the type is there, and no other."""
+    """The block of the type is there, unless it has no required field, and no other."""
     for kind, block in BLOCKS.items():
-        if (getattr(spec, block) is not None) != (kind is spec.type):
+        there = spec.block(kind) is not None
+        if (there and kind is not spec.type) or (not there and kind is spec.type and kind in NEEDED_BLOCKS):
             yield (block,)
+
+
+def named_types_have_a_secret(spec: ProviderSpec) -> Iterator[Path]:
+    """Every named far end wants credentials."""
+    if spec.type not in WITHOUT_SECRET and spec.credentials_secret_ref is None:
+        yield ("credentialsSecretRef",)
+
+
+def _block_cel(kind: ProviderType, block: str) -> str:
+    if kind in NEEDED_BLOCKS:
+        return f"has(self.{block}) == (self.type == '{kind}')"
+    return f"(!has(self.{block}) || self.type == '{kind}')"
 
 
 def key_header_and_window_go_together(http: HttpProvider) -> Iterator[Path]:
@@ -61,9 +68,18 @@ PROVIDER_RULES: tuple[Rule[ProviderSpec], ...] = (
         name="only-the-block-of-the-type",
         scope="spec",
         field="",
-        message="a provider has the block of its type and no other: http for HTTP, smtp for SMTP, twilio for Twilio",
-        cel=" && ".join(f"has(self.{block}) == (self.type == '{kind}')" for kind, block in BLOCKS.items()),
+        message="a provider has the block of its type and no other: http for HTTP, smtp for SMTP, twilio for Twilio, "
+        "and so on",
+        cel=" && ".join(_block_cel(kind, block) for kind, block in BLOCKS.items()),
         breaches=only_the_block_of_the_type,
+    ),
+    Rule(
+        name="named-types-have-a-secret",
+        scope="spec",
+        field="credentialsSecretRef",
+        message="is required for this type: name a Secret with the keys that the type's block says",
+        cel=f"self.type in {sorted(map(str, WITHOUT_SECRET))} || has(self.credentialsSecretRef)",
+        breaches=named_types_have_a_secret,
     ),
 )
 HTTP_RULES: tuple[Rule[HttpProvider], ...] = (

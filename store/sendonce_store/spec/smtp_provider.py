@@ -1,4 +1,4 @@
-"""`spec.smtp` and `spec.twilio` of a provider."""
+"""`spec.smtp` of a provider."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -8,11 +8,10 @@ from pydantic import Field
 from sendonce_store.spec.base import Bool, Int, SpecModel
 from sendonce_store.spec.metadata import SecretRef
 
-__all__ = ["SmtpProvider", "SmtpTls", "TwilioProvider"]
+__all__ = ["SmtpProvider", "SmtpTls"]
 
 HOST = r"^[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_])?$|^\[?[0-9A-Fa-f:.]+\]?$"
 HELO = r"^[!-~]+$"
-ACCOUNT_SID = r"^AC[0-9a-fA-F]{32}$"
 
 
 class SmtpTls(StrEnum):
@@ -43,12 +42,4 @@ class SmtpProvider(SpecModel):
     insecure_skip_verify: Bool = Field(
         default=False,
         description="Accept any certificate. Anybody on the way can then read messages and credentials.",
-    )
-
-
-class TwilioProvider(SpecModel):
-    """A Twilio account. The credentials Secret has the keys `apiKeySID` and `apiKeySecret`."""
-
-    account_sid: Annotated[str, Field(pattern=ACCOUNT_SID, max_length=34)] = Field(
-        description="Account SID: AC and 32 hex digits.",
     )

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from sendonce_store.spec.base import PATTERN_WORDS, SpecModel
 from sendonce_store.spec.http_provider import ENDPOINT_URL, MESSAGE_ID_PATH
 from sendonce_store.spec.model_fields import model_at, objects_with, wire_fields
+from sendonce_store.spec.named_base import NAMED_PATTERNS
 from sendonce_store.spec.nearest import did_you_mean
 from sendonce_store.spec.problems import Path, field_name
 from sendonce_store.spec.recipients import HTTP_URL, SHA_256
 from sendonce_store.spec.rules import BREACH
-from sendonce_store.spec.smtp_provider import ACCOUNT_SID, HELO, HOST
+from sendonce_store.spec.smtp_provider import HELO, HOST
 from sendonce_store.spec.workload import LABEL_VALUE, QUANTITY, QUANTITY_WORDS
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ PATTERNS = PATTERN_WORDS | {
     MESSAGE_ID_PATH: "must be a path such as data.id or messages.0.id, or a header such as header:X-Message-Id",
     HOST: "must be the name or address of a host, without port",
     HELO: "must be one word in ASCII: a host name or an address literal",
-    ACCOUNT_SID: "must be AC and 32 hex digits",
+    **NAMED_PATTERNS,
     SHA_256: "must be 64 lower-case hex digits",
     LABEL_VALUE: "must be a label value: letters, digits, '-', '_' and '.', first and last a letter or digit",
     QUANTITY: QUANTITY_WORDS,

@@ -130,3 +130,14 @@ async def test_a_limit_that_is_edited_keeps_its_place_in_time_and_gives_no_fresh
 async def test_without_limits_there_is_no_pace(world: World) -> None:
     assert not await pace.is_paced(world.conn, await world.provider())
     assert await pace.is_paced(world.conn, await world.provider(limits=[{"messages": 1, "periodSeconds": 1}]))
+
+
+async def test_a_far_end_that_publishes_a_pace_has_it_unless_limits_are_given(world: World) -> None:
+    secret = {"credentialsSecretRef": {"name": "s"}, "http": None}
+    published = await world.provider("published", type="Resend", **secret)
+    given = await world.provider("given", type="Resend", limits=[{"messages": 9, "periodSeconds": 1}], **secret)
+    slack = await world.provider("slack", type="Slack", **secret)
+    cursor = await world.conn.execute("SELECT provider_id, messages FROM sendonce.pace_limits")
+    found = {row["provider_id"]: row["messages"] for row in await cursor.fetchall()}
+    assert (found[published], found[given]) == (2, 9)
+    assert slack not in found

@@ -9,7 +9,7 @@ import asyncio
 import socket
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -166,6 +166,8 @@ class HttpFarEnd(FarEnd):
 
     scripts: deque[tuple[Step, ...]] = field(default_factory=deque)
     requests: list[Request] = field(default_factory=list)
+    respond: Callable[[Request], bytes] | None = None
+    """Answers instead of the usual way, as a named far end does."""
     window: float | None = None
     now: float = 0.0
     accepted: list[str] = field(default_factory=list)
@@ -182,7 +184,7 @@ class HttpFarEnd(FarEnd):
             request = await self._read(reader)
             self.requests.append(request)
             self._changed.set()
-            steps = self.scripts.popleft() if self.scripts else (self._accept(request),)
+            steps = self.scripts.popleft() if self.scripts else ((self.respond or self._accept)(request),)
             for step in steps:
                 if not await self.do(step, reader, writer):
                     return
@@ -309,6 +311,22 @@ async def http_far_end() -> AsyncIterator[HttpFarEnd]:
     await far_end.listen()
     yield far_end
     await far_end.stop()
+
+
+@pytest.fixture
+async def http_far_ends() -> AsyncIterator[Callable[[], Awaitable[HttpFarEnd]]]:
+    """Start as many far ends as a test needs."""
+    started: list[HttpFarEnd] = []
+
+    async def start() -> HttpFarEnd:
+        far_end = HttpFarEnd()
+        started.append(far_end)
+        await far_end.listen()
+        return far_end
+
+    yield start
+    for far_end in started:
+        await far_end.stop()
 
 
 @pytest.fixture

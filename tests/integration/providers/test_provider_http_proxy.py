@@ -139,7 +139,9 @@ def test_a_setting_that_cannot_work_is_named_when_the_provider_is_built(
     assert "sesame" not in str(caught.value)
 
 
-def test_a_type_that_is_not_there_yet_is_named() -> None:
-    spec = ProviderSpec.from_wire({"type": "Twilio", "twilio": {"accountSID": "AC" + "0" * 32}})
-    with pytest.raises(ProviderConfigError, match="Twilio is not supported yet"):
-        build_provider(spec, {})
+def test_a_type_without_its_block_is_named() -> None:
+    block = {"accountSID": "AC" + "0" * 32}
+    sound = ProviderSpec.from_wire({"type": "Twilio", "twilio": block, "credentialsSecretRef": {"name": "t"}})
+    spec = sound.model_copy(update={"twilio": None})
+    with pytest.raises(ProviderConfigError, match="twilio: is missing"):
+        build_provider(spec, {"apiKeySID": b"SK1", "apiKeySecret": b"secret"})

@@ -221,6 +221,14 @@ def test_the_secrets_that_a_provider_names() -> None:
     assert provider_facts("NotificationProvider", "m", ProviderSpec.from_wire(smtp)).secrets == ("ca",)
 
 
+def test_a_named_provider_brings_its_published_pace_and_its_key_window() -> None:
+    line = {"type": "Line", "credentialsSecretRef": {"name": "line"}}
+    found = provider_facts("NotificationProvider", "line", ProviderSpec.from_wire(line))
+    assert (found.per_second, found.key_window, found.secrets) == (2000, 82_800, ("line",))
+    slack = {"type": "Slack", "credentialsSecretRef": {"name": "slack"}}
+    assert provider_facts("NotificationProvider", "slack", ProviderSpec.from_wire(slack)).per_second is None
+
+
 def test_the_same_facts_give_the_same_manifest() -> None:
     other = replace(SMTP, name="other", secrets=("z", "a"))
     first, second = manifest(FULL, SMTP, other), manifest(FULL, other, SMTP)

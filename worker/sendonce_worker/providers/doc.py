@@ -10,10 +10,15 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from sendonce_worker.providers.http_api.answers import RULE_VERDICTS, STATUS_RULES, StatusRule
+from sendonce_store.spec.channels import CHANNELS_OF_TYPE, Channel, ProviderType
+from sendonce_worker.providers.api.table import Row
+from sendonce_worker.providers.http1.statuses import STATUS_RULES, StatusRule
+from sendonce_worker.providers.http_api.answers import RULE_VERDICTS
+from sendonce_worker.providers.registry import NAMED, api_of, facts_of
 from sendonce_worker.providers.smtp.classification import RULES, Rule, Stage
 
 BEGIN = "<!-- generated: python -m sendonce_worker.providers.doc docs/providers.md -->"
+_NAMED = (*NAMED, ProviderType.APPRISE)
 END = "<!-- end of the generated part -->"
 
 
@@ -26,6 +31,9 @@ def tables() -> str:
         _table(("`as`", "is"), ((f"`{name}`", str(verdict)) for name, verdict in RULE_VERDICTS.items())),
         "### SMTP: first matching row",
         _table(("reply to", "code", "enhanced", "words (regular expression)", "is", "why"), map(_smtp_row, RULES)),
+        "### Named far ends: what each is like",
+        _table(("type", "channels", "a repeat with the same key", "default pace"), map(_key_row, _NAMED)),
+        *(section for kind in _NAMED for section in _far_end(kind)),
     ]
     return "\n\n".join([BEGIN, *sections, END])
 
@@ -49,6 +57,40 @@ def _smtp_row(rule: Rule) -> tuple[str, ...]:
     codes = ", ".join(code + "yz"[: 3 - len(code)] for code in rule.codes)
     words = f"`{rule.words.pattern}`".replace("|", "\\|") if rule.words else ""
     return stages, codes, ", ".join(rule.enhanced), words, str(rule.kind), rule.why
+
+
+def _key_row(kind: ProviderType) -> tuple[str, ...]:
+    facts = facts_of(kind)
+    channels = "all" if len(CHANNELS_OF_TYPE[kind]) == len(Channel) else ", ".join(CHANNELS_OF_TYPE[kind])
+    return f"[{kind}](#{str(kind).lower()})", channels, facts.keys, facts.pace
+
+
+def _far_end(kind: ProviderType) -> list[str]:
+    """Return the section of a named far end: its facts, then its table."""
+    facts = facts_of(kind)
+    lines = {
+        "Secret": ", ".join(f"`{key}`" for key in facts.credentials),
+        "To test it": facts.probe,
+        "Refusals that come before acceptance": facts.before,
+        "Checked before the hand-off": facts.sizes,
+        "Our delivery id": facts.metadata,
+        "Batch endpoint": facts.batch,
+        "Source": facts.source,
+    }
+    told = "\n".join(f"- {name}: {text}" for name, text in lines.items())
+    rows = () if kind is ProviderType.APPRISE else api_of(kind).table
+    table = [_table(("status", "code", "words", "is", "why"), map(_api_row, rows))] if rows else []
+    return [f"### {kind}", told, *table]
+
+
+def _api_row(row: Row) -> tuple[str, ...]:
+    status = ", ".join(f"{one[0]}-{one[-1]}" if isinstance(one, range) else str(one) for one in row.status)
+    wait = f", after {row.wait:g} s unless it names a wait" if row.wait else ""
+    return status or "any", _code(row.code), _code(row.words), f"{row.verdict}{wait}", row.why
+
+
+def _code(pattern: str) -> str:
+    return f"`{pattern}`".replace("|", "\\|") if pattern else ""
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -2,20 +2,47 @@
 
 In: ``spec`` of a NotificationProvider or ClusterNotificationProvider, the credentials Secret's keys and bytes,
 and the CA certificates where the spec names some. Out: a ready :class:`Provider`, or ``ProviderConfigError``.
+
+The modules of named far ends are loaded when one of their type is built: some need cryptography, which takes its time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 
+from sendonce_store.spec.channels import ProviderType
 from sendonce_store.spec.provider import ProviderSpec
+from sendonce_worker.providers.api.base import Api, Credentials
+from sendonce_worker.providers.api.facts import Facts
+from sendonce_worker.providers.api.lines import Wire
+from sendonce_worker.providers.api.provider import ApiProvider
 from sendonce_worker.providers.base import Provider
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.http_api.answers import compile_rule
 from sendonce_worker.providers.http_api.provider import HttpProvider, HttpSettings
+from sendonce_worker.providers.secrets_text import as_text
 from sendonce_worker.providers.smtp.provider import SmtpProvider, SmtpSettings
 
 Factory = Callable[[ProviderSpec, Mapping[str, bytes], bytes | None], Provider]
+_PACKAGE = "sendonce_worker.providers.named"
+
+NAMED: Mapping[ProviderType, str] = {
+    ProviderType.SES: "ses",
+    ProviderType.SEND_GRID: "sendgrid",
+    ProviderType.MAILGUN: "mailgun",
+    ProviderType.POSTMARK: "postmark",
+    ProviderType.RESEND: "resend",
+    ProviderType.TWILIO: "twilio",
+    ProviderType.VONAGE: "vonage",
+    ProviderType.LINE: "line",
+    ProviderType.SLACK: "slack",
+    ProviderType.TELEGRAM: "telegram",
+    ProviderType.FCM: "fcm",
+    ProviderType.WEB_PUSH: "web_push",
+    ProviderType.STANDARD_WEBHOOKS: "standard_webhooks",
+}
+"""Provider type → the module of its far end, with its class as ``API``."""
 
 
 def build_provider(spec: ProviderSpec, secrets: Mapping[str, bytes], ca: bytes | None = None) -> Provider:
@@ -24,10 +51,21 @@ def build_provider(spec: ProviderSpec, secrets: Mapping[str, bytes], ca: bytes |
     ``secrets`` is the Secret of ``credentialsSecretRef`` (empty without one), ``ca`` the PEM under the key ``ca.crt``
     of the Secret that ``caSecretRef`` names. Raises ``ProviderConfigError`` naming the field and the cure.
     """
-    factory = FACTORIES.get(spec.type.value)
-    if factory is None:
-        raise ProviderConfigError("type", f"{spec.type.value} is not supported yet: use one of {', '.join(FACTORIES)}")
-    return factory(spec, secrets, ca)
+    return FACTORIES[spec.type](spec, secrets, ca)
+
+
+def api_of(kind: ProviderType) -> type[Api]:
+    """Return the far end's module as a class."""
+    api: type[Api] = import_module(f"{_PACKAGE}.{NAMED[kind]}").API
+    return api
+
+
+def facts_of(kind: ProviderType) -> Facts:
+    """Return what is said of a named far end."""
+    if kind is ProviderType.APPRISE:
+        facts: Facts = import_module(f"{_PACKAGE}.apprise").FACTS
+        return facts
+    return api_of(kind).facts
 
 
 def _http(spec: ProviderSpec, secrets: Mapping[str, bytes], ca: bytes | None) -> Provider:
@@ -69,5 +107,23 @@ def _smtp(spec: ProviderSpec, secrets: Mapping[str, bytes], ca: bytes | None) ->
     return SmtpProvider(settings, secrets)
 
 
-FACTORIES: Mapping[str, Factory] = {"HTTP": _http, "SMTP": _smtp}
-"""Provider type → how it is built. A new provider is a sub-package and a line here."""
+def _named(spec: ProviderSpec, secrets: Mapping[str, bytes], ca: bytes | None) -> Provider:
+    words = as_text(secrets)
+    api = api_of(spec.type)
+    return ApiProvider(
+        api(spec, Credentials(words, api.facts)), words, Wire(spec.timeout_seconds, spec.max_in_flight, ca)
+    )
+
+
+def _apprise(spec: ProviderSpec, secrets: Mapping[str, bytes], _ca: bytes | None) -> Provider:
+    provider: Provider = import_module(f"{_PACKAGE}.apprise").build(spec, as_text(secrets))
+    return provider
+
+
+FACTORIES: Mapping[ProviderType, Factory] = {
+    ProviderType.HTTP: _http,
+    ProviderType.SMTP: _smtp,
+    ProviderType.APPRISE: _apprise,
+    **dict.fromkeys(NAMED, _named),
+}
+"""Provider type → how it is built. A new far end is a module in ``named`` and a line in :data:`NAMED`."""

@@ -92,7 +92,7 @@ CAMPAIGN_COLUMNS = (
     Column("CATEGORY", ".spec.category", description="Marketing or Transactional.", wide=True),
 )
 PROVIDER_COLUMNS = (
-    Column("TYPE", ".spec.type", description="HTTP, SMTP or Twilio."),
+    Column("TYPE", ".spec.type", description="What kind of far end it is."),
     Column("READY", _condition("Ready", "status"), description="Whether it does what its spec says."),
     Column("STATUS", _condition("Ready", "reason"), description="The state in a word."),
     Column("PAUSED UNTIL", ".status.pausedUntil", description="No hand-off before this time."),

@@ -6,33 +6,23 @@ message (request line, headers, the body template, the rules) is worked out then
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sendonce_worker.providers.base import Accepted, Clearance, Message
-from sendonce_worker.providers.dial import DialError, client_tls_context
-from sendonce_worker.providers.errors import (
-    HandOffRefusedError,
-    PermanentSendError,
-    ProviderConfigError,
-    SendError,
-    TemporarySendError,
-    UnknownOutcomeError,
-    send_error,
-)
+from sendonce_worker.providers.dial import client_tls_context
+from sendonce_worker.providers.errors import PermanentSendError, ProviderConfigError, SendError
 from sendonce_worker.providers.http1.client import Client
-from sendonce_worker.providers.http1.connection import AnswerLostError
 from sendonce_worker.providers.http1.proxy import Proxy, proxy_for
 from sendonce_worker.providers.http1.target import Target
+from sendonce_worker.providers.http1.trying import try_once
 from sendonce_worker.providers.http_api.answers import Answers, ErrorRule
 from sendonce_worker.providers.http_api.body import CONTENT_TYPES, Body, BodyFormat, compile_body
 from sendonce_worker.providers.http_api.head import Head, Path, check_header_name
 from sendonce_worker.providers.http_api.leaves import names_of
 from sendonce_worker.providers.secrets_text import Blotter, as_text
 
-_LOG = logging.getLogger(__name__)
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
@@ -74,29 +64,11 @@ class HttpProvider:
 
     async def send(self, message: Message, clearance: Clearance) -> Accepted:
         """Try once; see ``Provider.send``. This is the boundary: nothing but its errors gets out."""
-        left = False
 
-        def note_departure() -> None:
-            nonlocal left
-            clearance()
-            left = True
+        async def attempt(departure: Clearance) -> Accepted | SendError:
+            return self._answers.judge(await self._client.exchange(self._request(message), departure))
 
-        try:
-            answer = await self._client.exchange(self._request(message), note_departure)
-            verdict = self._answers.judge(answer)
-        except (SendError, HandOffRefusedError):
-            raise
-        except DialError as error:
-            raise TemporarySendError(error.code, self._blotter.blot(error.message)) from error
-        except AnswerLostError as error:
-            raise UnknownOutcomeError(error.code, self._blotter.blot(error.message)) from error
-        except Exception as error:
-            _LOG.exception("a bug in the HTTP provider, or in the caller's clearance")
-            outcome = UnknownOutcomeError if left else TemporarySendError
-            raise outcome("internal_error", f"{type(error).__name__} inside the provider") from error
-        if isinstance(verdict, Accepted):
-            return verdict
-        raise send_error(verdict.kind, verdict.code, self._blotter.blot(verdict.message), verdict.retry_after)
+        return await try_once(attempt, clearance, self._blotter.blot)
 
     async def aclose(self) -> None:
         """Close idle connections."""

@@ -1,4 +1,4 @@
-"""Reading an API's answer: the message id, the error's code and words, how long to wait.
+"""Reading an API's answer: the message id, the error's code and words.
 
 In: an :class:`Answer`. Out: plain values. All of it is a stranger's input: nothing here raises.
 """
@@ -8,14 +8,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from sendonce_worker.providers.errors import one_line
 from sendonce_worker.providers.http1.connection import Answer
 
-LONGEST_WAIT = 7 * 86400.0
-"""Seconds; a longer ``Retry-After`` is cut to it."""
 _CODES = ("code", "errorCode", "error_code", "ErrorCode", "name", "type", "error", "status")
 _MESSAGES = ("message", "Message", "description", "detail", "error_description", "title", "error-text", "error")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
@@ -67,19 +63,6 @@ def words_of(answer: Answer) -> Words:
             return Words(code if code and code != message else str(answer.status), f"{answer.status} {message}")
     text = one_line(answer.body[:4096].decode("utf-8", "replace"))
     return Words(str(answer.status), f"{answer.status} {text}".strip())
-
-
-def retry_after(answer: Answer, now: datetime | None = None) -> float | None:
-    """Return the seconds of ``Retry-After`` (RFC 9110 §10.2.3: seconds or a date), at most seven days."""
-    value = (answer.header(b"retry-after") or "").strip()
-    if re.fullmatch(r"[0-9]{1,10}(\.[0-9]{1,6})?", value):
-        return min(float(value), LONGEST_WAIT)
-    try:
-        moment = parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return min(max((moment - (now or datetime.now(UTC))).total_seconds(), 0.0), LONGEST_WAIT)
 
 
 def _parse(body: bytes) -> object:
