@@ -54,11 +54,21 @@ class ActiveLoop:
             try:
                 await self._tick()
             except Exception:
+                self._failed("Internal")
                 logger.exception("a look at the active campaigns failed; it is repeated")
-            self.looked_at = time.monotonic()
-            self._runtime.metrics.tick.observe(self.looked_at - began)
+            self._note_look(began)
             tick = self._runtime.settings.tick
             await self._pause(stop, max(tick / 10, tick - (self.looked_at - began)))
+
+    def _failed(self, why: str) -> None:
+        self._runtime.metrics.failures.labels(why).inc()
+
+    def _note_look(self, began: float) -> None:
+        self.looked_at = time.monotonic()
+        metrics = self._runtime.metrics
+        metrics.tick.observe(self.looked_at - began)
+        metrics.looked.now()
+        metrics.canary_age.set(self._runtime.canary.age(self.looked_at))
 
     async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
         """Wait for the next tick; a fifth of that when something happened."""
@@ -90,7 +100,6 @@ class ActiveLoop:
         runtime = self._runtime
         for key in [key for key in runtime.tracked if key not in runtime.watched.campaigns]:
             del runtime.tracked[key]
-            runtime.metrics.forget(key)
 
     # --- retry -------------------------------------------------------------------------------------------------------
     async def _retry(self) -> None:
@@ -146,10 +155,13 @@ class ActiveLoop:
             try:
                 await self._look_after(campaign, tracked, overview)
             except ClusterError as error:
+                self._failed("ApiServer")
                 logger.warning("%s: %s", key.name, error)
             except STORE_ERRORS as error:
+                self._failed("StoreUnavailable")
                 logger.warning("%s: store: %s", key.name, error)
             except Exception:
+                self._failed("Internal")
                 # one campaign that breaks something is no reason to leave the others alone
                 logger.exception("%s could not be looked after", key.name)
             self.looked_at = time.monotonic()
@@ -157,7 +169,7 @@ class ActiveLoop:
     @staticmethod
     def _row_is_gone(tracked: Tracked) -> None:
         """The store was replaced by one that does not know the campaign: ask anew whose it is."""
-        tracked.campaign_id, tracked.progress = None, None
+        tracked.campaign_id, tracked.overview, tracked.progress = None, None, None
         tracked.retry_at = asyncio.get_running_loop().time()
 
     async def _look_after(self, campaign: Campaign, tracked: Tracked, overview: Overview | None) -> None:
@@ -165,7 +177,7 @@ class ActiveLoop:
         if overview is not None:
             tracked.settled = tracked.settled and overview.ended is not None
             tracked.progress = follow(tracked.progress, overview)
-            runtime.metrics.campaign(campaign.key, overview)
+            tracked.overview = overview
             await conduct_too(runtime, tracked, overview)
             await self._size(campaign, tracked, overview)
         await showing.show(runtime, campaign.key, tracked, overview)

@@ -27,7 +27,7 @@ from concurrent.futures import Future, InvalidStateError
 from typing import Any, cast
 
 import kopf
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, disable_created_metrics, start_http_server
 
 from sendonce_operator.active import ActiveLoop
 from sendonce_operator.cluster import open_cluster
@@ -214,6 +214,8 @@ def main() -> None:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(CONFIGURATION)
     configure_logging(settings.log_level)
+    # a second series beside each counter, of which nobody makes use
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     registry = CollectorRegistry()
     if settings.metrics_port is not None:
         start_http_server(settings.metrics_port, registry=registry)

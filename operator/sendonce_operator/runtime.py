@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from sendonce_operator.canary import Canary
 from sendonce_operator.cluster import Cluster
-from sendonce_operator.decisions.facts import Adoption, FarEndError, Refusal, Situation
+from sendonce_operator.decisions.facts import Adoption, FarEndError, Refusal, Situation, provider_facts
 from sendonce_operator.decisions.progress import Progress
 from sendonce_operator.ledger import Ledger
 from sendonce_operator.metrics import OperatorMetrics
@@ -23,6 +23,7 @@ from sendonce_operator.tenants import Tenants
 from sendonce_operator.watched import Watched
 from sendonce_store import operating
 from sendonce_store.connection import Connection
+from sendonce_store.standing import Overview
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ class Tracked:
     reconciled: int = -1  # the generation that was reconciled last
     retry_at: float | None = None
     failures: int = 0
+    overview: Overview | None = None  # as last read
     progress: Progress | None = None
     errors: tuple[FarEndError, ...] | None = None
     errors_of: tuple[int, int] = (0, 0)  # the counts that the errors were read for
@@ -93,6 +95,13 @@ class Runtime:
         if known is None or known.uid != campaign.subject.uid:
             known = self.tracked[campaign.key] = Tracked(campaign.subject.uid)
         return known
+
+    def pace_of(self, key: Key) -> float | None:
+        """Messages per second that a provider's limits allow; None: unlimited, or not known."""
+        provider = self.watched.providers.get(key)
+        if provider is None or provider.spec is None:
+            return None
+        return provider_facts(key.kind, key.name, provider.spec).per_second
 
     async def store_id(self, conn: Connection) -> str:
         """The identity of the store."""

@@ -92,7 +92,6 @@ def _settle(runtime: Runtime, campaign: Campaign, tracked: Tracked) -> None:
     ended = shown is not None and shown.subject.status is not None and shown.subject.status.completion_time is not None
     if ended and (live is None or (live["spec"]["replicas"] == 0 and not live["status"].get("replicas"))):
         tracked.settled = True
-        runtime.metrics.forget(campaign.key)
 
 
 async def _read_errors(runtime: Runtime, tracked: Tracked, overview: Overview) -> None:

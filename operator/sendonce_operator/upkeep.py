@@ -16,6 +16,8 @@ from sendonce_operator.canary import version_of
 from sendonce_operator.cluster import ClusterError, Object
 from sendonce_operator.decisions.lifetime import delete_at
 from sendonce_operator.ledger import STORE_ERRORS
+from sendonce_operator.measuring import SECONDS as MEASURE_SECONDS
+from sendonce_operator.measuring import Measuring
 from sendonce_operator.objects import ACTION, CAMPAIGN, CLUSTER_PROVIDER, PROVIDER, key_of
 from sendonce_operator.paths import CAMPAIGN_LABEL, DEPLOYMENT, POD, Key, listing
 from sendonce_operator.providers import reconcile_provider, suspend_gone
@@ -33,14 +35,17 @@ RETENTION_SECONDS = 600.0
 PAGE = "100"
 
 
-async def repeat(job: Callable[[], Awaitable[None]], seconds: float, stop: asyncio.Event) -> None:
+async def repeat(runtime: Runtime, job: Callable[[], Awaitable[None]], seconds: float, stop: asyncio.Event) -> None:
     """Do a job every so often; one that fails is done again the next time."""
     while not stop.is_set():
         try:
             await job()
         except (ClusterError, *STORE_ERRORS) as error:
+            away = "ApiServer" if isinstance(error, ClusterError) else "StoreUnavailable"
+            runtime.metrics.failures.labels(away).inc()
             logger.warning("%s: %s", getattr(job, "__name__", job), error)
         except Exception:
+            runtime.metrics.failures.labels("Internal").inc()
             logger.exception("upkeep failed; it is repeated")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), seconds)
@@ -79,10 +84,10 @@ async def look_at_providers(runtime: Runtime) -> None:
 # --- what a watch may have lost --------------------------------------------------------------------------------------
 async def resync(runtime: Runtime) -> None:
     """List all objects of ours and all workers, and take in what was not watched. Raises ClusterError."""
-    runtime.metrics.canary_age.set(runtime.canary.age(time.monotonic()))
     for kind in KINDS:
         await _resync(runtime, kind)
     await resync_workers(runtime)
+    runtime.metrics.listed.now()
 
 
 async def _resync(runtime: Runtime, kind: str) -> None:
@@ -128,5 +133,6 @@ async def background(runtime: Runtime, stop: asyncio.Event) -> None:
         (lambda: look_at_providers(runtime), PROVIDER_SECONDS),
         (lambda: delete_data(runtime), RETENTION_SECONDS),
         (lambda: resync(runtime), runtime.settings.resync),
+        (Measuring(runtime).measure, min(MEASURE_SECONDS, runtime.settings.resync)),
     )
-    await asyncio.gather(*(repeat(job, seconds, stop) for job, seconds in jobs))
+    await asyncio.gather(*(repeat(runtime, job, seconds, stop) for job, seconds in jobs))

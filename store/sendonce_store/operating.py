@@ -82,7 +82,10 @@ class StoredAction:
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """What workers found out about a provider. `namespace` is '' for a cluster provider."""
+    """What workers found out about a provider. `namespace` is '' for a cluster provider.
+
+    `pauses_in_row`: how often it was paused since something last got through.
+    """
 
     namespace: str
     kind: str
@@ -91,6 +94,7 @@ class ProviderState:
     paused_until: datetime | None
     pause_code: str | None
     pause_message: str | None
+    pauses_in_row: int
     now: datetime
 
 

@@ -111,7 +111,7 @@ def _build_kstatus() -> None:
 def _packages(_options: argparse.Namespace) -> int:
     machine = needs.this_machine(program_folder())
     node = needs.absent_packages(machine, control_plane=False)
-    print(" ".join([*node, *needs.absent_image_packages(machine)]))
+    print(" ".join([*node, *needs.absent_image_packages(machine), *needs.absent_test_packages(machine)]))
     return 0
 
 

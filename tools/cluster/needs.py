@@ -31,6 +31,8 @@ _NODE_PACKAGES: dict[str, tuple[str, ...]] = {
 }
 # Not of the node, but of who makes images for it
 _IMAGE_PACKAGES: dict[str, tuple[str, ...]] = {"buildah": ("buildah",), "mmdebstrap": ("mmdebstrap",)}
+# Not of the cluster, but of the tests that watch it
+_TEST_PACKAGES: dict[str, tuple[str, ...]] = {"prometheus": ("prometheus", "promtool")}
 _ADMINISTRATORS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
@@ -76,6 +78,11 @@ def absent_packages(machine: Machine, *, control_plane: bool) -> Iterator[str]:
 def absent_image_packages(machine: Machine) -> Iterator[str]:
     """Yield the names of Debian's packages that are lacking to make images here."""
     yield from _absent(_IMAGE_PACKAGES, machine)
+
+
+def absent_test_packages(machine: Machine) -> Iterator[str]:
+    """Yield the names of Debian's packages that are lacking to test alerts here."""
+    yield from _absent(_TEST_PACKAGES, machine)
 
 
 def complaints(machine: Machine, *, control_plane: bool) -> list[str]:

@@ -6,7 +6,6 @@ import logging
 
 from sendonce_store import campaigns, pace
 from sendonce_worker.link import STORE_ERRORS, Link
-from sendonce_worker.metrics import WorkerMetrics
 from sendonce_worker.providers.errors import SendError
 from sendonce_worker.sending.plan import ChannelPlan
 
@@ -16,11 +15,10 @@ logger = logging.getLogger(__name__)
 class StoreAlarms:
     """Tells every worker through the store. A store that can't be reached is no reason to lose the answer itself."""
 
-    def __init__(self, control: Link, campaign_id: int, metrics: WorkerMetrics) -> None:
+    def __init__(self, control: Link, campaign_id: int) -> None:
         """`control` is the worker's connection for what is not a batch."""
         self._control = control
         self._campaign_id = campaign_id
-        self._metrics = metrics
 
     async def stands_still(self, plan: ChannelPlan, error: SendError) -> None:
         """Pause the provider for everybody, for as long as it asked, or for a growing while."""
@@ -30,7 +28,6 @@ class StoreAlarms:
         except STORE_ERRORS as problem:
             logger.warning("could not pause the provider: %s", problem)
             return
-        self._metrics.provider_paused(plan.provider_series, paused=True)
         logger.warning("provider %s paused for %.1f s: %s", plan.provider_series.provider, seconds, error)
 
     async def account_problem(self, plan: ChannelPlan, error: SendError) -> None:

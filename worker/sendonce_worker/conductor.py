@@ -1,7 +1,7 @@
 """The worker's second task: what concerns the campaign as a whole, about once a second.
 
-It conducts (any worker may, the store lets one at a time), takes the counts for the metrics, looks for changed
-providers and Secrets, beats for the health checks, and stops the worker when there is nothing left to wait for.
+It conducts (any worker may, the store lets one at a time), looks for changed providers and Secrets, counts what was
+waited for, beats for the health checks, and stops the worker when there is nothing left to wait for.
 """
 
 from __future__ import annotations
@@ -74,11 +74,8 @@ class Conductor:
 
     def _take(self, campaign: Campaign, facts: Facts) -> None:
         self.ended, self.halted = facts.ended is not None, facts.halt_reason
-        stored = campaign.stored
         if self.ended:
-            self._metrics.forget_campaign(stored.namespace, stored.name)
-        else:
-            self._metrics.campaign_counted(stored.namespace, stored.name, by_state(facts))
+            self._metrics.forget_campaign(campaign.stored.namespace, campaign.stored.name)
 
     async def _refresh(self, conn: Connection, campaign: Campaign) -> None:
         try:
@@ -90,33 +87,12 @@ class Conductor:
             logger.warning("%s", error)
         identity = {"worker": self._settings.identity, "problem": self._problem}
         await conn.execute(SQL["worker_beat"], identity)
-        await self._watch_queue(conn, campaign)
+        self._count_waits(campaign)
 
-    async def _watch_queue(self, conn: Connection, campaign: Campaign) -> None:
-        cursor = await conn.execute(SQL["leases_seen"], {"campaign": campaign.stored.id})
-        row = await cursor.fetchone()
-        if row is not None:
-            self._metrics.batches_seen(row["oldest"], row["stuck"])
-        cursor = await conn.execute(SQL["pauses_seen"], {"campaign": campaign.stored.id})
-        paused = {row["channel"]: row["paused"] for row in await cursor.fetchall()}
-        for channel, plan in campaign.plans.items():
-            self._metrics.provider_paused(plan.provider_series, paused=bool(paused.get(channel)))
+    def _count_waits(self, campaign: Campaign) -> None:
+        for plan in campaign.plans.values():
             waited, plan.pacer.waited = plan.pacer.waited, 0.0
             self._metrics.rate_limit_waited(plan.provider_series, waited)
-
-
-def by_state(facts: Facts) -> dict[str, int]:
-    """A campaign's deliveries by state."""
-    return {
-        "pending": facts.pending,
-        "sending": facts.sending,
-        "sent": facts.sent,
-        "failed": facts.failed,
-        "uncertain": facts.uncertain,
-        "suppressed": facts.suppressed,
-        "expired": facts.expired,
-        "cancelled": facts.cancelled_rows,
-    }
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

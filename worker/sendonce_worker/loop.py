@@ -201,7 +201,7 @@ class Worker:
     async def _send(self, link: Link, campaign: Campaign, batch: Batch, asked_at: Moment) -> None:
         plan = campaign.plans[batch.channel or ""]
         lease = Lease(plan.lease, plan.rules.repeats.patience, asked_at)
-        alarms = StoreAlarms(self._control, campaign.stored.id, self._metrics)
+        alarms = StoreAlarms(self._control, campaign.stored.id)
         around = Surroundings(
             link,
             self._holder(campaign),

@@ -1,14 +1,15 @@
-"""What a worker counts, for Prometheus.
+"""What a worker counts of its own hand-offs, for Prometheus.
 
 Flows in: one call per thing that happened, from the loop. Flows out: series in the registry that the entry point
-made, served by `health`. Every series of a campaign carries its namespace and name, and goes away with it.
+made, served by `health`. Every series of a campaign carries its namespace and name, and goes away with it. How the
+campaign stands as a whole is told by the operator, which also sees it when all workers are frozen.
 """
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram
 
 __all__ = ["DeliverySeries", "Outcome", "ProviderSeries", "WorkerMetrics"]
 
@@ -48,15 +49,8 @@ class WorkerMetrics:
             registry=registry,
         )
         self._counters: dict[tuple[DeliverySeries, str], Counter] = {}
-        self._campaign_deliveries = Gauge(
-            "sendonce_campaign_deliveries",
-            "Deliveries of a campaign by state, as counted from its rows.",
-            ("namespace", "campaign", "state"),
-            registry=registry,
-        )
-        self._states: dict[tuple[str, str], set[str]] = {}
         self._register_providers(registry)
-        self._register_batches(registry)
+        self._lease_lost = Counter("sendonce_lease_lost", "Batches whose lease this worker lost.", registry=registry)
 
     def _register_providers(self, registry: CollectorRegistry) -> None:
         labels = ProviderSeries._fields
@@ -74,18 +68,6 @@ class WorkerMetrics:
             labels,
             registry=registry,
         )
-        self._paused = Gauge(
-            "sendonce_provider_paused", "1 while the provider is paused, else 0.", labels, registry=registry
-        )
-
-    def _register_batches(self, registry: CollectorRegistry) -> None:
-        self._heartbeat_age = Gauge(
-            "sendonce_batch_heartbeat_age_seconds", "Age of the oldest heartbeat of a leased batch.", registry=registry
-        )
-        self._stuck = Gauge(
-            "sendonce_batches_stuck", "Leased batches without a heartbeat for longer than a lease.", registry=registry
-        )
-        self._lease_lost = Counter("sendonce_lease_lost", "Batches whose lease this worker lost.", registry=registry)
 
     def delivered(self, series: DeliverySeries, outcome: Outcome, count: int = 1) -> None:
         """Count attempts that ended with this outcome."""
@@ -105,25 +87,9 @@ class WorkerMetrics:
         """Add time that was spent waiting for a slot of the provider's pace."""
         self._rate_limit_wait.labels(*series).inc(seconds)
 
-    def provider_paused(self, series: ProviderSeries, *, paused: bool) -> None:
-        """Say whether the provider is paused now."""
-        self._paused.labels(*series).set(1 if paused else 0)
-
-    def batches_seen(self, oldest_heartbeat_age: float, stuck: int) -> None:
-        """Take the result of a look at all leased batches; the age is in seconds, 0 with none leased."""
-        self._heartbeat_age.set(oldest_heartbeat_age)
-        self._stuck.set(stuck)
-
     def lease_lost(self) -> None:
         """Count a batch whose lease went to another worker."""
         self._lease_lost.inc()
-
-    def campaign_counted(self, namespace: str, campaign: str, by_state: dict[str, int]) -> None:
-        """Take the counts of a campaign's deliveries; a state that is not among them is 0."""
-        known = self._states.setdefault((namespace, campaign), set())
-        known.update(by_state)
-        for state in known:
-            self._campaign_deliveries.labels(namespace, campaign, state).set(by_state.get(state, 0))
 
     def forget_campaign(self, namespace: str, campaign: str) -> None:
         """Remove every series of a campaign that is finished or gone. Nothing happens if there are none."""
@@ -131,5 +97,3 @@ class WorkerMetrics:
         for series, outcome in ended:
             del self._counters[series, outcome]
             self._deliveries.remove(*series, outcome)
-        for state in self._states.pop((namespace, campaign), set()):
-            self._campaign_deliveries.remove(namespace, campaign, state)

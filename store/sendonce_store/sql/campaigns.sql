@@ -95,13 +95,3 @@ SELECT rollout_stage FROM sendonce.campaigns WHERE id = %(campaign)s FOR NO KEY 
 
 -- name: find_provider
 SELECT id FROM sendonce.providers WHERE namespace = %(namespace)s AND kind = %(kind)s AND name = %(name)s;
-
--- name: leases_seen
-SELECT coalesce(extract(epoch FROM now() - min(heartbeat_at)), 0)::float8 AS oldest,
-       count(*) FILTER (WHERE claimable_at < now()) AS stuck
-  FROM sendonce.batches WHERE campaign_id = %(campaign)s AND state = 'leased';
-
--- name: pauses_seen
-SELECT ch.channel, p.suspended OR coalesce(p.paused_until > now(), false) AS paused
-  FROM sendonce.channels ch JOIN sendonce.providers p ON p.id = ch.provider_id
- WHERE ch.campaign_id = %(campaign)s;

@@ -66,7 +66,8 @@ SELECT d.code, d.reason, count(*) AS count, max(d.error) AS message
  GROUP BY d.code, d.reason ORDER BY count(*) DESC, d.code, d.reason LIMIT %(limit)s;
 
 -- name: providers
-SELECT namespace, kind, name, suspended, paused_until, pause_code, pause_message, now() AS now FROM sendonce.providers;
+SELECT namespace, kind, name, suspended, paused_until, pause_code, pause_message, pauses_in_row, now() AS now
+  FROM sendonce.providers;
 
 -- name: suspend_provider
 UPDATE sendonce.providers SET suspended = true

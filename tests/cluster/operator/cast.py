@@ -123,6 +123,17 @@ class Pods:
         """How many there have been at a time at most."""
         return self._most.get(deployment, 0)
 
+    def health_port(self) -> str:
+        """The port of the next worker's health and metrics; empty: it has none."""
+        return ""
+
+    def signal(self, deployment: str, number: signal.Signals) -> int:
+        """Send a signal to a Deployment's workers; returns how many there are."""
+        processes = [one for one in self._running.get(deployment, []) if one.returncode is None]
+        for process in processes:
+            process.send_signal(number)
+        return len(processes)
+
     def kill(self) -> int:
         """Kill all workers, as a lost node would; returns how many. Others take their place."""
         processes = [process for group in self._running.values() for process in group if process.returncode is None]
@@ -162,7 +173,7 @@ class Pods:
         own = {
             "SENDONCE_DSN": self.dsn,
             "SENDONCE_FILES": str(self.files),
-            "SENDONCE_HEALTH_PORT": "",
+            "SENDONCE_HEALTH_PORT": self.health_port(),
             "SENDONCE_HEARTBEAT_SECONDS": "0.5",
         }
         with self._log.open("ab") as log:

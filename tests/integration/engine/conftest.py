@@ -251,7 +251,7 @@ class Campaign:
             ahead = rows_ahead(capacity, repeated.key_window, plan.lease, paced=plan.pacer.paced)
         plan = replace(plan, provider=far_end, capacity=capacity, ahead=ahead, rules=rules, terms=terms)
         metrics = WorkerMetrics(CollectorRegistry())
-        alarms = StoreAlarms(world.link(), self.id, metrics)
+        alarms = StoreAlarms(world.link(), self.id)
         around = Surroundings(
             world.link(dsn),
             self.holder(worker),
