@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sendonce_cli.bundle import Bundle, CampaignDocument
 from sendonce_cli.materials import Materials
+from sendonce_cli.templates import place_of, resolved_template
 from sendonce_store.spec import (
     CHANNELS_OF_TYPE,
     CampaignSpec,
@@ -22,16 +23,14 @@ from sendonce_store.spec import (
     Problem,
     ProviderSpec,
     SpecError,
-    Template,
 )
+from sendonce_worker.attaching import described
 from sendonce_worker.campaign import read_secrets
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.registry import build_provider
 from sendonce_worker.rendering import CompiledMessage, TemplateError, compile_message
 
 __all__ = ["Checked", "check_campaign", "check_provider"]
-
-_FROM_CONFIG_MAP = ("subject", "text", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,43 +98,22 @@ def _unfit(document: Document, messages: list[Message], providers: Mapping[str, 
 
 
 def _resolve(document: Document, no: int, message: Message, materials: Materials, problems: list[Problem]) -> Message:
-    """Read the ConfigMap of a template into it; fields that are given in the template come first."""
-    template = message.template
-    if template.config_map_ref is None:
-        return message
-    here: Path = ("spec", "messages", no, "template", "configMapRef", "name")
-    name = template.config_map_ref.name
-    keys = materials.config_map(name)
-    if not keys:
-        problems.append(document.problem(here, materials.missing("ConfigMap", name)))
-        return message
-    found: dict[str, object] = {}
-    for key in _FROM_CONFIG_MAP:
-        if key in keys and getattr(template, key) is None:
-            try:
-                found[key] = keys[key].read_bytes().decode()
-            except UnicodeDecodeError:
-                problems.append(
-                    document.problem(here, f"key {key} of ConfigMap {name} is not UTF-8 text; save it as such")
-                )
-    resolved: Template = template.model_copy(update={**found, "config_map_ref": None})
-    return message.model_copy(update={"template": resolved})
+    """Read the ConfigMaps of a template into it, and note the sums of its files."""
+    here: Path = ("spec", "messages", no, "template")
+    template, found = resolved_template(message.template, materials)
+    problems += [document.problem((*here, *path), words) for path, words in found]
+    return message.model_copy(update={"template": template})
 
 
 def _compile(
     document: Document, no: int, message: Message, resolved: Message, problems: list[Problem]
 ) -> CompiledMessage | None:
     try:
-        return compile_message(resolved.template, message.channel.value)
+        files = described(resolved.template.attachments)
+        return compile_message(resolved.template, message.channel.value, attachments=files)
     except TemplateError as error:
-        line = "" if error.line is None else f"line {error.line} of the template: "
-        field = error.field.partition(".")[0]
-        own = getattr(message.template, {"from": "from_", "replyTo": "reply_to"}.get(field, field), None)
-        path: Path = ("spec", "messages", no, "template", field)
-        if own is None and message.template.config_map_ref is not None:
-            line = f"ConfigMap {message.template.config_map_ref.name}, key {field}: {line}"
-            path = ("spec", "messages", no, "template", "configMapRef")
-        problems.append(document.problem(path, f"{line}{error.message}"))
+        path, words = place_of(message.template, error)
+        problems.append(document.problem(("spec", "messages", no, "template", *path), words))
         return None
 
 

@@ -9,8 +9,16 @@ from enum import Enum
 from sendonce_store.people import Delivery, Person
 from sendonce_store.recipients import Recipient
 from sendonce_store.rows import Row
-from sendonce_store.spec import CampaignSpec
-from sendonce_worker.rendering import Content, RenderError, TemplateError, compile_message
+from sendonce_store.spec import CampaignSpec, Message
+from sendonce_worker.attaching import described
+from sendonce_worker.rendering import (
+    AttachedFile,
+    CompiledMessage,
+    Content,
+    RenderError,
+    TemplateError,
+    compile_message,
+)
 from sendonce_worker.sending.prepare import template_variables
 
 __all__ = ["Shown", "Verdict", "parts_of", "shown_again", "variables_of"]
@@ -68,7 +76,7 @@ def shown_again(spec: CampaignSpec, person: Person, delivery: Delivery) -> Shown
     if message is None:
         return Shown(Verdict.UNRENDERABLE, f"the campaign has no message for {delivery.channel}")
     try:
-        content = compile_message(message.template, delivery.channel).render(variables_of_person(person))
+        content = _compiled(message).render(variables_of_person(person))
     except (TemplateError, RenderError) as error:
         return Shown(Verdict.UNRENDERABLE, str(error))
     if delivery.digest is None:
@@ -77,6 +85,16 @@ def shown_again(spec: CampaignSpec, person: Person, delivery: Delivery) -> Shown
         return Shown(Verdict.VERIFIED, "this is what was handed off: its digest is the one noted then", content)
     words = "this is NOT what was handed off: its digest is another one than the one noted then"
     return Shown(Verdict.DIFFERENT, words, content)
+
+
+def _named(file: AttachedFile) -> str:
+    inline = f", shown at cid:{file.content_id}" if file.content_id else ""
+    return f"{file.name} ({file.media_type}{inline}, sha256 {file.sha256[:12]}…)"
+
+
+def _compiled(message: Message) -> CompiledMessage:
+    files = described(message.template.attachments)
+    return compile_message(message.template, message.channel.value, attachments=files)
 
 
 def parts_of(content: Content) -> Mapping[str, str]:
@@ -88,5 +106,6 @@ def parts_of(content: Content) -> Mapping[str, str]:
         "subject": content.subject,
         "text": content.text,
         "html": content.html,
+        "attachments": ", ".join(map(_named, content.attachments)) or None,
     }
     return {name: value for name, value in named.items() if value is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,10 +13,21 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["StoreChoice", "output_option", "store_options"]
+__all__ = ["StoreChoice", "amount", "output_option", "store_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("table", "json", "yaml")
+
+
+def amount(text: str) -> Decimal:
+    """Read an amount of money: a number that is not negative, kept exactly. Raises click.BadParameter."""
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        found = Decimal("NaN")
+    if not found.is_finite() or found < 0:
+        raise click.BadParameter(f"{text!r} is no amount; give a number such as 0.075")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,25 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from sendonce_cli.addressing import normalised
-from sendonce_cli.checking import Checked
+from sendonce_cli.advice import TextCosts, mail_advice, segments_told
+from sendonce_cli.checking import Checked, spec_of
 from sendonce_cli.contents import parts_of, variables_of
 from sendonce_cli.first_look import recipient_blocks, told
 from sendonce_cli.materials import Materials
 from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.spec.channels import RESERVED_COLUMNS
-from sendonce_worker.rendering import RenderError
+from sendonce_worker.rendering import CompiledMessage, Content, RenderError
+from sendonce_worker.rendering.languages import is_known
+from sendonce_worker.rendering.sms import Segments, segments
 
 __all__ = ["Choice", "Preview", "preview", "preview_data", "preview_shown"]
 
@@ -36,6 +40,7 @@ class Choice:
     wanted: Sequence[str]
     count: int
     seed: int | None
+    segment_price: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +53,18 @@ class Rendered:
     address: str
     parts: Mapping[str, str] | None
     problem: str | None
+    sms: Segments | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What the preview found. `warnings` concern all rows; `errors` those that are shown."""
+    """What the preview found. `warnings` and `notes` concern all rows; `errors` those that are shown."""
 
     name: str
     rows: int
     rejected: int
     messages: Sequence[Rendered]
+    notes: Sequence[str]
     warnings: Sequence[str]
     missing: Sequence[str]
 
@@ -73,6 +80,8 @@ class Survey:
 
     choice: Choice
     used: Mapping[str, frozenset[str]]  # channel → variables that its template looks up
+    templates: Mapping[str, CompiledMessage]
+    costs: TextCosts
     wanted: Mapping[str, set[str]]  # as it was asked for → every way to write it
     picked: list[Recipient] = field(default_factory=list)
     sample: list[Recipient] = field(default_factory=list)
@@ -81,6 +90,8 @@ class Survey:
     rejects: list[Rejected] = field(default_factory=list)
     unreachable: int = 0
     absent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    languages: Counter[tuple[str, str]] = field(default_factory=Counter)  # channel, whose text
+    unknown: Counter[str] = field(default_factory=Counter)  # locales that nobody knows
     known: set[str] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
 
@@ -93,11 +104,24 @@ class Survey:
         for channel, names in self.used.items():
             if channel in recipient.addresses:
                 self.absent.update((channel, name) for name in names - variables)
+        self._read(recipient)
         own = _names(recipient)
         if called := {who for who, written in self.wanted.items() if written & own}:
             self.found |= called
             self.picked.append(recipient)
         self._sample(recipient, rng)
+
+    def _read(self, recipient: Recipient) -> None:
+        """Count the languages in which the messages are read, and what text messages cost."""
+        if recipient.locale and not is_known(recipient.locale):
+            self.unknown[recipient.locale] += 1
+        for channel, template in self.templates.items():
+            if template.variants and channel in recipient.addresses:
+                variant = template.variant_for(recipient.locale)
+                self.languages[channel, variant.language or "" if variant else "the template's own"] += 1
+        if "SMS" in self.templates and "SMS" in recipient.addresses and not self.costs.enough:
+            with suppress(RenderError):
+                self.costs.take(self.templates["SMS"].render(variables_of(recipient)).text or "")
 
     def _sample(self, recipient: Recipient, rng: random.Random) -> None:
         """Algorithm R (Vitter 1985): each row so far is in the sample with the same chance."""
@@ -116,19 +140,24 @@ async def preview(checked: Checked, materials: Materials, choice: Choice) -> Pre
     """Read the source and render. Raises ImportSourceError."""
     rng = random.Random(choice.seed)  # noqa: S311 - a sample, not a secret
     used = {channel: one.variables_used() for channel, one in checked.templates.items()}
-    survey = Survey(choice, used, {who: {who, *normalised(who, used).values()} for who in choice.wanted})
+    costs = TextCosts(choice.segment_price)
+    survey = Survey(
+        choice, used, checked.templates, costs, {who: {who, *normalised(who, used).values()} for who in choice.wanted}
+    )
     async with aclosing(recipient_blocks(checked.spec, materials)) as blocks:
         async for block in blocks:
             survey.refuse(block.rejected)
             for recipient in block.recipients:
                 survey.take(recipient, rng)
     shown = [*survey.picked, *sorted(survey.sample, key=lambda one: one.line)]
+    messages, contents = _rendered(checked, shown)
     return Preview(
         name=checked.source.campaign.metadata.name,
         rows=survey.rows,
         rejected=survey.rejected,
-        messages=[message for recipient in shown for message in render(checked, recipient)],
-        warnings=warnings(survey),
+        messages=messages,
+        notes=[*_languages(survey), *survey.costs.told()],
+        warnings=[*warnings(survey), *survey.costs.warned(), *_advice(checked, contents)],
         missing=[who for who in choice.wanted if who not in survey.found],
     )
 
@@ -139,20 +168,42 @@ def _names(recipient: Recipient) -> set[str]:
     return named | {text for one in recipient.addresses.values() for text in (one.original, one.normalised)}
 
 
-def render(checked: Checked, recipient: Recipient) -> list[Rendered]:
-    """Every message that the recipient has an address for."""
-    rendered = []
-    for channel, template in checked.templates.items():
-        address = recipient.addresses.get(channel)
-        if address is None:
-            continue
-        parts, problem = None, None
-        try:
-            parts = parts_of(template.render(variables_of(recipient)))
-        except RenderError as error:
-            problem = str(error)
-        rendered.append(Rendered(recipient.line, recipient.ref, channel, address.original, parts, problem))
-    return rendered
+def _rendered(checked: Checked, shown: Sequence[Recipient]) -> tuple[list[Rendered], dict[str, list[Content]]]:
+    """Every message that these recipients have an address for, and the contents by channel."""
+    messages: list[Rendered] = []
+    contents: dict[str, list[Content]] = {channel: [] for channel in checked.templates}
+    for recipient in shown:
+        for channel, template in checked.templates.items():
+            address = recipient.addresses.get(channel)
+            if address is None:
+                continue
+            about = (recipient.line, recipient.ref, channel, address.original)
+            try:
+                content = template.render(variables_of(recipient))
+            except RenderError as error:
+                messages.append(Rendered(*about, None, str(error)))
+                continue
+            contents[channel].append(content)
+            sms = segments(content.text or "") if channel == "SMS" else None
+            messages.append(Rendered(*about, parts_of(content), None, sms))
+    return messages, contents
+
+
+def _advice(checked: Checked, contents: Mapping[str, list[Content]]) -> list[str]:
+    advice: list[str] = []
+    for message in checked.spec.messages:
+        channel = message.channel.value
+        document = checked.providers.get(channel)
+        provider = spec_of(document) if document else None
+        advice += mail_advice(checked.spec, message, provider, contents[channel])
+    return advice
+
+
+def _languages(survey: Survey) -> list[str]:
+    counted: dict[str, list[str]] = {}
+    for (channel, language), count in sorted(survey.languages.items()):
+        counted.setdefault(channel, []).append(f"{language} {count:,}")
+    return [f"{channel}: by language: {', '.join(found)}" for channel, found in counted.items()]
 
 
 def warnings(survey: Survey) -> list[str]:
@@ -166,6 +217,12 @@ def warnings(survey: Survey) -> list[str]:
         found.append(f"{survey.unreachable:,} of {survey.rows:,} recipients have no address for any channel")
     for (channel, name), count in sorted(survey.absent.items()):
         found.append(f"{channel}: variable {name} is missing for {count:,} of {survey.rows:,} recipients")
+    if survey.unknown:
+        tags = ", ".join(tag for tag, _ in survey.unknown.most_common(_KEPT_REJECTS))
+        count = survey.unknown.total()
+        found.append(
+            f"the locale of {count:,} of {survey.rows:,} recipients is unknown ({tags}): they get the template's own"
+        )
     if unused := sorted(survey.known.difference(RESERVED_COLUMNS, *survey.used.values())):
         found.append(f"no template uses {', '.join(unused)}")
     return found
@@ -177,6 +234,7 @@ def preview_data(found: Preview) -> dict[str, Any]:
         "name": found.name,
         "recipients": found.rows,
         "rejected": found.rejected,
+        "notes": list(found.notes),
         "warnings": list(found.warnings),
         "messages": list(found.messages),
     }
@@ -189,9 +247,12 @@ def preview_shown(found: Preview) -> RenderableType:
         called = f" ({one.ref})" if one.ref else ""
         lines.append(Text(f"── line {one.line}{called} · {one.channel} to {one.address}", style="bold"))
         lines += [_part(name, value) for name, value in (one.parts or {}).items()]
+        if one.sms is not None and one.parts:
+            lines.append(Text(segments_told(one.parts.get("text", "")), style="dim"))
         if one.problem:
             lines.append(Text(f"can't be rendered: {one.problem}", style="red"))
         lines.append(Text(""))
+    lines += [Text(words) for words in found.notes]
     lines += [Text(f"warning: {words}", style="yellow") for words in found.warnings]
     lines.append(Text(f"{found.name}: {found.rows:,} recipients, {found.rejected:,} rows refused. Nothing was sent."))
     return Group(*lines)

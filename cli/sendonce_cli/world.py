@@ -15,8 +15,9 @@ from sendonce_cli.materials import Materials
 from sendonce_cli.stores import Store
 from sendonce_store import ledger
 from sendonce_store.migrate import newest, require_current, schema_version
-from sendonce_store.spec import Problem, ProviderKind, ProviderSpec, SpecError
+from sendonce_store.spec import CARRIES_ATTACHMENTS, Problem, ProviderKind, ProviderSpec, SpecError
 from sendonce_store.standing import Overview
+from sendonce_worker.campaign import no_attachments
 from sendonce_worker.providers.http1.proxy import proxy_for
 from sendonce_worker.providers.http1.target import parse_target
 
@@ -83,6 +84,9 @@ async def _provider_problems(checked: Checked, known: Known, materials: Material
         if document is None:
             found = await check_provider(spec, materials)
             problems += [checked.problem(here, f"{named}: {'.'.join(map(str, path))}: {text}") for path, text in found]
+        if message.template.attachments and spec.type not in CARRIES_ATTACHMENTS:
+            files = ("spec", "messages", no, "template", "attachments")
+            problems.append(checked.problem(files, no_attachments(spec.type)))
         unresolved = await _unresolved(spec)
         if unresolved is not None:
             place, words = unresolved

@@ -7,10 +7,11 @@ the database's own times.
 from __future__ import annotations
 
 import asyncio
+import json
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,29 +48,43 @@ kind: NotificationCampaign
 metadata: {{name: bench}}
 spec:
   category: Marketing
-  recipients: {{configMapKeyRef: {{name: people, key: people.csv}}, format: CSV}}
+  recipients: {{configMapKeyRef: {{name: people, key: people.csv}}, format: {format}}}
   schedule: {{startAt: "2100-01-01T00:00:00Z"}}
   messages:
   - channel: Email
     providerRef: {{name: far-end}}
-    template:
-      from: a@example.com
-      subject: Hello {{{{ name }}}}
-      text: Hello {{{{ name }}}}, your order {{{{ order }}}} has left our warehouse.
+    template: {template}
 """
+_SHORT = {
+    "from": "a@example.com",
+    "subject": "Hello {{ name }}",
+    "text": "Hello {{ name }}, your order {{ order }} has left our warehouse.",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class FarEnd:
-    """Where a campaign goes to: `provider` is a block of YAML with a place for the port."""
+    """Where a campaign goes to: `provider` is a block of YAML with a place for the port; and what it says.
+
+    With `variables` each recipient has these, beside the two that are everybody's own. `database` is where its imported
+    campaign is kept.
+    """
 
     provider: str
     port: int
     limits: str = ""
+    template: Mapping[str, Any] = field(default_factory=lambda: _SHORT)
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    database: str = "bench_imported"
 
     def documents(self) -> str:
         """The provider and the campaign."""
-        return _DOCUMENTS.format(provider=self.provider.format(port=self.port), limits=self.limits)
+        return _DOCUMENTS.format(
+            provider=self.provider.format(port=self.port),
+            limits=self.limits,
+            format="NDJSON" if self.variables else "CSV",
+            template=json.dumps(self.template),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +101,20 @@ class Sent:
         return self.deliveries / self.seconds
 
 
-def write_people(files: Path, count: int) -> None:
-    """A mounted ConfigMap with `count` recipients: an email and two variables each."""
+def write_people(files: Path, count: int, variables: Mapping[str, Any] | None = None) -> None:
+    """A mounted ConfigMap with `count` recipients: an email, two variables each, and those that all of them have."""
     folder = files / "configmaps" / "people"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "people.csv").open("w", encoding="utf-8") as file:
+        if variables:
+            file.writelines(json.dumps({**variables, **_own(no)}) + "\n" for no in range(count))
+            return
         file.write("email,name,order\n")
         file.writelines(f"user{no}@example.com,Name {no},{10_000_000 + no}\n" for no in range(count))
+
+
+def _own(no: int) -> dict[str, Any]:
+    return {"email": f"user{no}@example.com", "name": f"Zoë {no}", "id": f"customer-{no}"}
 
 
 def environment(dsn: str, files: Path, **more: str) -> dict[str, str]:

@@ -47,6 +47,7 @@ TARGETS = (
     Target("http_vs_procrastinate", 15),
     Target("smtp_one_worker", 8),
     Target("smtp_two_workers", 13),
+    Target("render_newsletter", 0.5),
     Target("import_rows_per_second", 50_000, of="value"),
     Target("import_memory_peak", 200, at_least=False, of="value"),
     Target("import_memory_growth", 1.1, at_least=False),

@@ -1,6 +1,6 @@
 """The benchmark: what is compared with what, in which order, and where the figures go.
 
-    load average → PostgreSQL → sinks → HTTP, SMTP, import and memory, claim, pace, operator
+    load average → PostgreSQL → sinks → HTTP, SMTP, newsletter, import and memory, claim, pace, operator
                                                                                      → build/bench.json and a table
 
 A missed target is said, and is no failure: the exit code tells whether it ran.
@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench import claiming, million, operating, pacing, sending
+from tests.bench import claiming, million, newsletter, operating, pacing, sending
 from tests.bench.figures import Row, table, write
 from tests.bench.sending import Scale
 from tests.bench.server import Server, server, version
@@ -47,6 +47,13 @@ async def _smtp(plan: Plan, using: Server, folder: Path) -> list[Row]:
     async with smtp_sink() as sink:
         _announce(f"SMTP, sink: {sink.name}; {scale.rounds} rounds of {scale.recipients:,} recipients")
         return await sending.smtp(using, sink, folder, scale)
+
+
+async def _newsletter(plan: Plan, using: Server, folder: Path) -> list[Row]:
+    scale = Scale(2, 2_000, 0.0) if plan.quick else Scale(5, 20_000, 0.0)
+    async with smtp_sink() as sink:
+        _announce(f"newsletter, sink: {sink.name}; {scale.rounds} rounds of {scale.recipients:,} recipients")
+        return await newsletter.measure(using, sink, folder, scale)
 
 
 async def _import(plan: Plan, using: Server, folder: Path) -> list[Row]:
@@ -79,6 +86,7 @@ Phase = Callable[[Plan, Server, Path], Awaitable[list[Row]]]
 PHASES: dict[str, Phase] = {
     "http": _http,
     "smtp": _smtp,
+    "newsletter": _newsletter,
     "import": _import,
     "memory": _import,
     "claim": _claim,

@@ -18,7 +18,6 @@ from tests.bench.processes import ask
 from tests.bench.server import Server
 from tests.bench.sinks import Sink
 
-TEMPLATE = "bench_imported"
 PER_THOUSAND = 1000.0
 
 
@@ -48,17 +47,22 @@ class Contest:
         self._server = server
         self._sink = sink
         self._far_end = far_end
-        self._files = folder / "files"
+        self._files = folder / far_end.database
         self._scale = scale
         self.runs: dict[str, list[Run]] = defaultdict(list)
         self.ratios: dict[str, list[float]] = defaultdict(list)
 
+    @property
+    def database(self) -> str:
+        """Where the imported campaign is kept."""
+        return self._far_end.database
+
     async def prepare(self) -> None:
         """Import the campaign once; each run gets a copy."""
-        campaigns.write_people(self._files, self._scale.recipients)
-        async with campaigns.connection(self._server.dsn(TEMPLATE)) as conn:
+        campaigns.write_people(self._files, self._scale.recipients, self._far_end.variables)
+        async with campaigns.connection(self._server.dsn(self._far_end.database)) as conn:
             await campaigns.adopt(conn, self._far_end)
-            await campaigns.imported(conn, self._environment(TEMPLATE))
+            await campaigns.imported(conn, self._environment(self._far_end.database))
 
     def _environment(self, database: str) -> dict[str, str]:
         return campaigns.environment(self._server.dsn(database), self._files)
@@ -75,7 +79,7 @@ class Contest:
     async def ours(self, name: str, workers: int) -> Run:
         """One run of ours on a fresh copy of the imported campaign."""
         async with (
-            self._server.database("bench_run", template=TEMPLATE) as dsn,
+            self._server.database("bench_run", template=self._far_end.database) as dsn,
             campaigns.connection(dsn) as conn,
         ):
             postgres, sink = self._server.cpu(), self._sink.cpu()
@@ -149,7 +153,7 @@ SMTP_ENTRIES = (("smtp_one_worker", 1), ("smtp_two_workers", 2))
 async def http(server: Server, sink: Sink, folder: Path, scale: Scale) -> list[Row]:
     """All HTTP rows."""
     contest = Contest(server, sink, FarEnd(campaigns.HTTP, sink.port), folder, scale)
-    async with server.database(TEMPLATE):
+    async with server.database(contest.database):
         await contest.prepare()
         against: list[float] = []
         for _ in range(scale.rounds):
@@ -168,7 +172,7 @@ async def http(server: Server, sink: Sink, folder: Path, scale: Scale) -> list[R
 async def smtp(server: Server, sink: Sink, folder: Path, scale: Scale) -> list[Row]:
     """All SMTP rows."""
     contest = Contest(server, sink, FarEnd(campaigns.SMTP, sink.port), folder, scale)
-    async with server.database(TEMPLATE):
+    async with server.database(contest.database):
         await contest.prepare()
         for _ in range(scale.rounds):
             await contest.compete("aiosmtplib", SMTP_ENTRIES)

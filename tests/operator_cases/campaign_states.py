@@ -299,6 +299,14 @@ STATES: dict[str, tuple[Situation, tuple[str, str], dict[str, tuple[str, str]], 
     "image can't be pulled, just now": (troubled("ErrImagePull", 5), ("True", "Sending"), {}, "Healthy"),
     "no room for a worker": (troubled("Unschedulable", 30), ("Unknown", "Starting"), {}, "Progressing"),
     "no room for long": (troubled("Unschedulable", 301), ("False", "WorkersUnavailable"), {}, "Degraded"),
+    "crash for a template": (
+        troubled(
+            "CrashLoopBackOff", 30, "InvalidSpec: messages[Email].template.text, line 2: there is no filter 'x'", 2
+        ),
+        ("False", "InvalidSpec"),
+        {},
+        "Degraded",
+    ),
     "crash without a Secret": (
         troubled("CrashLoopBackOff", 30, "SecretNotFound: Secret smtp is not there", 2),
         ("False", "SecretNotFound"),

@@ -18,6 +18,7 @@ SMS = {"channel": "SMS", "providerRef": {"name": "sms"}, "template": {"text": "t
 SMTP = {"host": "smtp.example.com"}
 HTTP = {"url": "https://api.example.com/send"}
 QUIET = {"from": "21:00", "to": "09:00"}
+LOGO = {"name": "logo.png", "configMapKeyRef": {"name": "files", "key": "logo.png"}}
 
 
 def campaign(name: str = "spring", **spec: Any) -> dict[str, Any]:

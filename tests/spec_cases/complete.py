@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.spec_cases.bodies import CP, A, C, P, action, campaign, provider
+from tests.spec_cases.bodies import CP, A, C, P, action, campaign, email, provider
 
 from sendonce_store.spec import SpecModel
 
@@ -43,6 +43,21 @@ MESSAGES: list[dict[str, Any]] = [
             "html": "<p>t</p>",
             "headers": {"List-Unsubscribe": "<https://example.com/u>"},
             "configMapRef": {"name": "templates"},
+            "inlineCSS": True,
+            "locale": "en",
+            "variants": [
+                {"locale": "pt-BR", "subject": "s", "text": "t", "html": "<p>t</p>", "configMapRef": {"name": "pt"}},
+                {"locale": "de", "mjml": "<mjml></mjml>"},
+            ],
+            "attachments": [
+                {
+                    "name": "logo.png",
+                    "contentType": "image/png",
+                    "contentId": "logo",
+                    "configMapKeyRef": {"name": "files", "key": "logo.png"},
+                },
+                {"name": "terms.pdf", "secretKeyRef": {"name": "terms", "key": "terms.pdf"}, "sha256": "0" * 64},
+            ],
         },
     },
 ]
@@ -188,6 +203,7 @@ COMPLETE: list[tuple[type[SpecModel], dict[str, Any]]] = [
             {"postgres": {"dsnSecretKeyRef": KEY, "query": "select 1"}},
         )
     ),
+    (C, email(subject="s", mjml="<mjml></mjml>")),
     (P, provider(type="HTTP", http=HTTP, **SHARED)),
     (P, provider(type="SMTP", smtp=SMTP)),
     *((P, provider(type=kind, **{block: settings}, **CREDENTIALS)) for kind, block, settings in NAMED),

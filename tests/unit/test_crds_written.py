@@ -186,7 +186,12 @@ def test_lists_with_a_key_are_maps_and_all_others_are_atomic() -> None:
         if schema.get("type") == "array"
     }
     maps = {kind for kind in kinds if kind[1] != "atomic"}
-    assert maps == {("spec.messages", "map", "channel"), ("status.conditions", "map", "type")}
+    assert maps == {
+        ("spec.messages", "map", "channel"),
+        ("spec.messages.template.attachments", "map", "name"),
+        ("spec.messages.template.variants", "map", "locale"),
+        ("status.conditions", "map", "type"),
+    }
 
 
 @every_kind

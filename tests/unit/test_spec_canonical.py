@@ -64,4 +64,8 @@ def test_the_name_is_no_content() -> None:
 
 def test_the_canonical_form_is_sorted_compact_utf_8_with_the_names_of_the_wire() -> None:
     template = Template(text="こんにちは", reply_to="a@example.com")
-    assert canonical_json(template) == '{"headers":{},"replyTo":"a@example.com","text":"こんにちは"}'.encode()
+    assert (
+        canonical_json(template)
+        == '{"attachments":[],"headers":{},"inlineCSS":false,"replyTo":"a@example.com",'
+        '"text":"こんにちは","variants":[]}'.encode()
+    )

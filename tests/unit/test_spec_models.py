@@ -52,7 +52,7 @@ def test_a_campaign_of_the_required_fields_alone_has_the_documented_defaults() -
             {
                 "channel": "SMS",
                 "providerRef": {"kind": "NotificationProvider", "name": "p"},
-                "template": {"text": "t", "headers": {}},
+                "template": {"text": "t", "headers": {}, "inlineCSS": False, "variants": [], "attachments": []},
             },
         ],
         "retry": {"maxAttempts": 5, "initialDelaySeconds": 30, "factor": 4, "maxDelaySeconds": 600},
@@ -178,7 +178,14 @@ def test_the_send_key_is_the_name_unless_it_is_given() -> None:
 
 def test_python_takes_its_own_names_and_the_wire_only_those_of_the_wire() -> None:
     template = Template(from_="a@example.com", reply_to="b@example.com")
-    assert template.to_wire() == {"from": "a@example.com", "replyTo": "b@example.com", "headers": {}}
+    assert template.to_wire() == {
+        "from": "a@example.com",
+        "replyTo": "b@example.com",
+        "headers": {},
+        "inlineCSS": False,
+        "variants": [],
+        "attachments": [],
+    }
     with pytest.raises(ValidationError, match="reply_to"):
         Template.from_wire({"reply_to": "b@example.com"})
 

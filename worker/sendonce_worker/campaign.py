@@ -15,15 +15,16 @@ from sendonce_store.campaigns import Channel, StoredCampaign, read_channels
 from sendonce_store.connection import Connection
 from sendonce_store.pace import Slots, is_paced, lease_slots
 from sendonce_store.rows import Repeats, Terms
-from sendonce_store.spec import ProviderSpec
+from sendonce_store.spec import CARRIES_ATTACHMENTS, Message, ProviderSpec, ProviderType
 from sendonce_store.spec.metadata import SecretRef
+from sendonce_worker.attaching import AttachmentError, load
 from sendonce_worker.link import Link
 from sendonce_worker.metrics import DeliverySeries, ProviderSeries
 from sendonce_worker.providers.base import Provider
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.registry import build_provider
 from sendonce_worker.redaction import Redactor
-from sendonce_worker.rendering import compile_message
+from sendonce_worker.rendering import CompiledMessage, TemplateError, compile_message
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.plan import (
     ChannelPlan,
@@ -115,7 +116,7 @@ class Campaign:
             channel=channel.channel,
             provider_id=channel.provider_id,
             provider=provider,
-            template=compile_message(message.template, channel.channel),
+            template=_template(message, provider_spec, self._settings.files),
             rules=rules,
             terms=Terms(rules.repeats, fallbacks_of(channel.channel, channels)),
             lease=lease,
@@ -146,6 +147,25 @@ def _provider(channel: Channel, secrets: Mapping[str, bytes], ca: bytes | None) 
     except ProviderConfigError as error:
         message = f"{channel.provider_kind} {channel.provider_name}: {error}"
         raise NotReadyError(message) from error
+
+
+def _template(message: Message, provider: ProviderSpec, files: Path) -> CompiledMessage:
+    """The message ready to be rendered, with its files."""
+    template, channel = message.template, message.channel.value
+    if template.attachments and provider.type not in CARRIES_ATTACHMENTS:
+        text = f"InvalidSpec: messages[{channel}].template.attachments: {no_attachments(provider.type)}"
+        raise NotReadyError(text)
+    try:
+        return compile_message(template, channel, attachments=load(template.attachments, files))
+    except (AttachmentError, TemplateError) as error:
+        text = f"InvalidSpec: messages[{channel}].template.{error}"
+        raise NotReadyError(text) from error
+
+
+def no_attachments(kind: ProviderType) -> str:
+    """What is said of attachments where the provider has no place for them."""
+    able = ", ".join(sorted(CARRIES_ATTACHMENTS))
+    return f"the provider is of type {kind}, which carries none; use one of type {able}, or link to the files"
 
 
 def read_secrets(spec: ProviderSpec, files: Path) -> tuple[dict[str, bytes], bytes | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from decimal import Decimal
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from sendonce_cli.bundle import read_bundle
 from sendonce_cli.checking import check_campaign
 from sendonce_cli.exits import CliError, Exit
 from sendonce_cli.materials import materialised
-from sendonce_cli.options import output_option
+from sendonce_cli.options import amount, output_option
 from sendonce_cli.output import emit
 from sendonce_cli.previewing import Choice, preview, preview_data, preview_shown
 from sendonce_store.spec import SpecError
@@ -49,6 +50,12 @@ Exit codes: 0 fine, 2 wrong input (also a message that can't be rendered for som
 )
 @click.option("--random", "count", type=click.IntRange(0, 100), default=3, show_default=True, help="Random recipients.")
 @click.option("--seed", type=int, help="Makes the random choice repeatable.")
+@click.option(
+    "--segment-price",
+    type=amount,
+    metavar="PRICE",
+    help="What one segment of a text message costs, such as 0.075: says what the campaign's messages cost.",
+)
 @click.option("-n", "--namespace", default="default", envvar="SENDONCE_NAMESPACE", show_default=True)
 @output_option
 def preview_command(  # noqa: PLR0913 - one parameter per option
@@ -60,11 +67,12 @@ def preview_command(  # noqa: PLR0913 - one parameter per option
     wanted: tuple[str, ...],
     count: int,
     seed: int | None,
+    segment_price: Decimal | None,
     namespace: str,
     output: str,
 ) -> int:
     """Show the messages of a campaign as chosen or random recipients would get them; sends nothing."""
-    choice = Choice(wanted, 0 if wanted else count, seed)
+    choice = Choice(wanted, 0 if wanted else count, seed, segment_price)
     given = folder or (Path.cwd() if files[0] == "-" else Path(files[0]).absolute().parent)
     return asyncio.run(_preview((*files, *providers), given, campaign, namespace, choice, output))
 

@@ -76,7 +76,15 @@ def _volume(mount: _Mount) -> dict[str, Any]:
 
 def _mounts(spec: CampaignSpec, providers: Sequence[ProviderFacts]) -> list[_Mount]:
     credentials = {_Mount("secrets", name) for provider in providers for name in provider.secrets}
-    return sorted({*credentials, *_sources(spec.recipients)})
+    return sorted({*credentials, *_sources(spec.recipients), *_attachments(spec)})
+
+
+def _attachments(spec: CampaignSpec) -> Iterator[_Mount]:
+    for attachment in (one for message in spec.messages for one in message.template.attachments):
+        if attachment.config_map_key_ref is not None:
+            yield _Mount("configmaps", attachment.config_map_key_ref.name)
+        if attachment.secret_key_ref is not None:
+            yield _Mount("secrets", attachment.secret_key_ref.name)
 
 
 def _sources(recipients: Recipients) -> Iterator[_Mount]:

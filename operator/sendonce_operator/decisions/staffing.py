@@ -28,7 +28,7 @@ STORE_EXIT = 3
 # a container ran and ended: the worker that the store heard of may be this very one
 ENDED_REASONS = frozenset({"CrashLoopBackOff", "Error", "OOMKilled", "ContainerCannotRun", "StartError", "Completed"})
 # what a worker's last words may begin with
-WORKER_REASONS = frozenset({"SecretNotFound", "CredentialsRejected", "SourceUnreadable"})
+WORKER_REASONS = frozenset({"SecretNotFound", "CredentialsRejected", "SourceUnreadable", "InvalidSpec"})
 
 
 @dataclass(frozen=True, slots=True)

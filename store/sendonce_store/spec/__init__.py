@@ -15,6 +15,7 @@ from sendonce_store.spec.action import (
     NotificationAction,
     ResolveAs,
 )
+from sendonce_store.spec.attachments import Attachment
 from sendonce_store.spec.base import SpecModel
 from sendonce_store.spec.campaign import CampaignSpec, Category, NotificationCampaign, Priority
 from sendonce_store.spec.campaign_status import (
@@ -31,6 +32,7 @@ from sendonce_store.spec.campaign_status import (
 from sendonce_store.spec.canonical import canonical_json, content_hash
 from sendonce_store.spec.channels import (
     ADDRESS_COLUMNS,
+    CARRIES_ATTACHMENTS,
     CHANNELS_OF_TYPE,
     RESERVED_COLUMNS,
     Channel,
@@ -40,7 +42,15 @@ from sendonce_store.spec.conditions import Condition, ConditionStatus
 from sendonce_store.spec.core_objects import ConfigMap, Secret
 from sendonce_store.spec.documents import KINDS, Document, Resource, load_documents
 from sendonce_store.spec.http_provider import BodyFormat, ErrorClass, ErrorRule, HttpMethod, HttpProvider, HttpTls
-from sendonce_store.spec.messages import After, FallbackOutcome, Message, ProviderKind, ProviderRef, Template
+from sendonce_store.spec.messages import (
+    After,
+    FallbackOutcome,
+    Message,
+    ProviderKind,
+    ProviderRef,
+    Template,
+    TemplateVariant,
+)
 from sendonce_store.spec.metadata import (
     API_VERSION,
     CampaignMetadata,
@@ -91,6 +101,7 @@ from sendonce_store.spec.yaml_writer import to_yaml
 __all__ = [
     "ADDRESS_COLUMNS",
     "API_VERSION",
+    "CARRIES_ATTACHMENTS",
     "CHANNELS_OF_TYPE",
     "KINDS",
     "RESERVED_COLUMNS",
@@ -101,6 +112,7 @@ __all__ = [
     "ActionType",
     "After",
     "AllowedNamespaces",
+    "Attachment",
     "BodyFormat",
     "CampaignMetadata",
     "CampaignRef",
@@ -177,6 +189,7 @@ __all__ = [
     "SpecError",
     "SpecModel",
     "Template",
+    "TemplateVariant",
     "Toleration",
     "TransitionRule",
     "TwilioProvider",

@@ -40,6 +40,7 @@ __all__ = [
     "DnsSubdomain",
     "HeaderName",
     "Int",
+    "LanguageTag",
     "ResourceLabel",
     "SpecModel",
     "TimeOfDay",
@@ -52,6 +53,7 @@ __all__ = [
 _WIRE_NAMES = {
     "account_sid": "accountSID",
     "base_url": "baseURL",
+    "inline_css": "inlineCSS",
     "messaging_service_sid": "messagingServiceSID",
     "project_id": "projectID",
     "status_callback_url": "statusCallbackURL",
@@ -119,6 +121,13 @@ DNS_SUBDOMAIN = rf"^{_LABEL}(\.{_LABEL})*$"
 DATA_KEY = r"^\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$"
 RESOURCE_LABEL = r"^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$"
 HEADER_NAME = r"^[-!#$%&'*+.^_`|~0-9A-Za-z]+$"
+# language, script, region and variants of RFC 5646 §2.1; no extensions
+LANGUAGE_TAG = r"^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*$"
+MEDIA_TYPE = r"^[A-Za-z0-9][-A-Za-z0-9.+_]*/[A-Za-z0-9][-A-Za-z0-9.+_]*$"
+_IN_FILE_NAME = r"/\\\x00-\x1f\x7f"
+FILE_NAME = rf"^[^ {_IN_FILE_NAME}]([^{_IN_FILE_NAME}]*[^ {_IN_FILE_NAME}])?$"
+CONTENT_ID = r"^[-A-Za-z0-9._]+$"
+SHA_256 = r"^[0-9a-f]{64}$"
 TIME_OF_DAY = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
 
 PATTERN_WORDS: dict[str, str] = {
@@ -128,6 +137,11 @@ PATTERN_WORDS: dict[str, str] = {
     DATA_KEY: "must be a key of a ConfigMap or Secret: letters, digits, '-', '_' and '.', not beginning with '..'",
     RESOURCE_LABEL: "must consist of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
     HEADER_NAME: "must be a header name, such as X-Request-Id: no spaces, no colon",
+    LANGUAGE_TAG: "must be a language tag of BCP 47, such as pt-BR",
+    MEDIA_TYPE: "must be a media type without parameters, such as application/pdf",
+    FILE_NAME: "must be a file name, such as terms.pdf: no slash, no control character, no space at its ends",
+    CONTENT_ID: "must be a word of letters, digits, '-', '_' and '.', which html names as cid:WORD",
+    SHA_256: "must be 64 lower-case hex digits",
     TIME_OF_DAY: 'must be a time of day from "00:00" to "23:59"',
 }
 """What each of these patterns means to a person."""
@@ -137,6 +151,7 @@ DnsSubdomain = Annotated[str, Field(pattern=DNS_SUBDOMAIN, min_length=1, max_len
 DataKey = Annotated[str, Field(pattern=DATA_KEY, min_length=1, max_length=253)]
 ResourceLabel = Annotated[str, Field(pattern=RESOURCE_LABEL, min_length=1, max_length=63)]
 HeaderName = Annotated[str, Field(pattern=HEADER_NAME, min_length=1, max_length=128)]
+LanguageTag = Annotated[str, Field(pattern=LANGUAGE_TAG, max_length=35)]
 TimeOfDay = Annotated[str, Field(pattern=TIME_OF_DAY, max_length=5)]
 
 _INSTANT = r"-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?"

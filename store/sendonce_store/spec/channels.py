@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-__all__ = ["ADDRESS_COLUMNS", "CHANNELS_OF_TYPE", "RESERVED_COLUMNS", "Channel", "ProviderType"]
+__all__ = ["ADDRESS_COLUMNS", "CARRIES_ATTACHMENTS", "CHANNELS_OF_TYPE", "RESERVED_COLUMNS", "Channel", "ProviderType"]
 
 
 class Channel(StrEnum):
@@ -79,3 +79,6 @@ CHANNELS_OF_TYPE: Mapping[ProviderType, frozenset[Channel]] = MappingProxyType(
     },
 )
 """Provider type → the channels that it can serve."""
+
+CARRIES_ATTACHMENTS: frozenset[ProviderType] = frozenset({ProviderType.SMTP})
+"""Provider types that take the files of a message along with it."""

@@ -10,7 +10,7 @@ from sendonce_store.spec.rules import Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sendonce_store.spec.messages import Message
+    from sendonce_store.spec.messages import Message, TemplateVariant
     from sendonce_store.spec.problems import Path
 
 
@@ -37,6 +37,48 @@ def html_only_in_email(message: Message) -> Iterator[Path]:
         yield ("template", "html")
 
 
+def mjml_only_in_email(message: Message) -> Iterator[Path]:
+    """It becomes HTML."""
+    if message.template.mjml is not None and message.channel is not Channel.EMAIL:
+        yield ("template", "mjml")
+
+
+def attachments_only_in_email(message: Message) -> Iterator[Path]:
+    """Other channels have no place for files."""
+    if message.template.attachments and message.channel is not Channel.EMAIL:
+        yield ("template", "attachments")
+
+
+def variants_are_text_but_in_email(message: Message) -> Iterator[Path]:
+    """Other channels carry text in any language."""
+    if message.channel is Channel.EMAIL:
+        return
+    for no, variant in enumerate(message.template.variants):
+        rich = {"html": variant.html, "mjml": variant.mjml}
+        yield from (("template", "variants", no, name) for name, value in rich.items() if value is not None)
+
+
+def html_or_mjml(message: Message) -> Iterator[Path]:
+    """MJML becomes the HTML."""
+    if message.template.html is not None and message.template.mjml is not None:
+        yield ("template", "mjml")
+
+
+def variant_has_html_or_mjml(variant: TemplateVariant) -> Iterator[Path]:
+    """MJML becomes the HTML."""
+    if variant.html is not None and variant.mjml is not None:
+        yield ("mjml",)
+
+
+def variants_differ_in_locale(message: Message) -> Iterator[Path]:
+    """One language has one text; language tags do not differ by case (RFC 5646 §2.1.1)."""
+    seen: set[str] = set()
+    for no, variant in enumerate(message.template.variants):
+        if variant.locale.lower() in seen:
+            yield ("template", "variants", no, "locale")
+        seen.add(variant.locale.lower())
+
+
 def email_has_a_subject(message: Message) -> Iterator[Path]:
     """An email without a subject is a mistake."""
     template = message.template
@@ -47,7 +89,16 @@ def email_has_a_subject(message: Message) -> Iterator[Path]:
 def email_has_a_body(message: Message) -> Iterator[Path]:
     """An email without a body is a mistake."""
     template = message.template
-    if message.channel is Channel.EMAIL and (template.text, template.html, template.config_map_ref) == (None,) * 3:
+    if (
+        message.channel is Channel.EMAIL
+        and (
+            template.text,
+            template.html,
+            template.mjml,
+            template.config_map_ref,
+        )
+        == (None,) * 4
+    ):
         yield ("template", "text")
 
 
@@ -80,6 +131,48 @@ MESSAGE_RULES: tuple[Rule[Message], ...] = (
         breaches=html_only_in_email,
     ),
     Rule(
+        name="mjml-only-in-email",
+        scope="spec.messages[*]",
+        field="template.mjml",
+        message="is for the channel Email only; use text",
+        cel="!has(self.template.mjml) || self.channel == 'Email'",
+        breaches=mjml_only_in_email,
+    ),
+    Rule(
+        name="attachments-only-in-email",
+        scope="spec.messages[*]",
+        field="template.attachments",
+        message="are for the channel Email only; link to the files",
+        cel="!has(self.template.attachments) || self.template.attachments.size() == 0 || self.channel == 'Email'",
+        breaches=attachments_only_in_email,
+    ),
+    Rule(
+        name="variants-are-text-but-in-email",
+        scope="spec.messages[*]",
+        field="template.variants",
+        message="have html or mjml for the channel Email only; use text",
+        cel="self.channel == 'Email' || !has(self.template.variants) || self.template.variants.all(one, "
+        "!has(one.html) && !has(one.mjml))",
+        breaches=variants_are_text_but_in_email,
+    ),
+    Rule(
+        name="html-or-mjml",
+        scope="spec.messages[*]",
+        field="template.mjml",
+        message="becomes the html: keep one of html and mjml",
+        cel="!(has(self.template.html) && has(self.template.mjml))",
+        breaches=html_or_mjml,
+    ),
+    Rule(
+        name="variants-differ-in-locale",
+        scope="spec.messages[*]",
+        field="template.variants",
+        message="has this language already, in other letters; keep one",
+        cel="!has(self.template.variants) || self.template.variants.all(one, self.template.variants.exists_one(other, "
+        "other.locale.lowerAscii() == one.locale.lowerAscii()))",
+        breaches=variants_differ_in_locale,
+    ),
+    Rule(
         name="email-has-a-subject",
         scope="spec.messages[*]",
         field="template.subject",
@@ -91,9 +184,19 @@ MESSAGE_RULES: tuple[Rule[Message], ...] = (
         name="email-has-a-body",
         scope="spec.messages[*]",
         field="template.text",
-        message="is required for the channel Email: set it, or html or configMapRef",
+        message="is required for the channel Email: set it, or html, mjml or configMapRef",
         cel="self.channel != 'Email' || has(self.template.text) || has(self.template.html) || "
-        "has(self.template.configMapRef)",
+        "has(self.template.mjml) || has(self.template.configMapRef)",
         breaches=email_has_a_body,
+    ),
+)
+VARIANT_RULES: tuple[Rule[TemplateVariant], ...] = (
+    Rule(
+        name="variant-has-html-or-mjml",
+        scope="spec.messages[*].template.variants[*]",
+        field="mjml",
+        message="becomes the html: keep one of html and mjml",
+        cel="!(has(self.html) && has(self.mjml))",
+        breaches=variant_has_html_or_mjml,
     ),
 )

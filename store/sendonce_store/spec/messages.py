@@ -5,14 +5,17 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from sendonce_store.spec.base import ATOMIC, DnsSubdomain, HeaderName, SpecModel
+from sendonce_store.spec.attachments import MOST_ATTACHMENTS, Attachment
+from sendonce_store.spec.base import ATOMIC, Bool, DnsSubdomain, HeaderName, LanguageTag, SpecModel, list_map
 from sendonce_store.spec.channels import Channel
-from sendonce_store.spec.message_rules import MESSAGE_RULES
+from sendonce_store.spec.message_rules import MESSAGE_RULES, VARIANT_RULES
 from sendonce_store.spec.metadata import ConfigMapRef
 from sendonce_store.spec.rules import Rule
 
-__all__ = ["After", "FallbackOutcome", "Message", "ProviderKind", "ProviderRef", "Template"]
+__all__ = ["After", "FallbackOutcome", "Message", "ProviderKind", "ProviderRef", "Template", "TemplateVariant"]
 
+_BY_LOCALE = Field(max_length=30, json_schema_extra=list_map("locale"))
+_BY_NAME = Field(max_length=MOST_ATTACHMENTS, json_schema_extra=list_map("name"))
 Header = Annotated[str, Field(max_length=998)]
 
 
@@ -56,6 +59,22 @@ class ProviderRef(SpecModel):
     name: DnsSubdomain = Field(description="Name of the provider.")
 
 
+class TemplateVariant(SpecModel):
+    """The message in another language: what it gives stands in the place of the template's."""
+
+    locale: LanguageTag = Field(description="Language tag, such as pt or pt-BR: for whom it is.")
+    subject: str | None = Field(default=None, min_length=1, max_length=998, description="Subject or title, one line.")
+    text: str | None = Field(default=None, max_length=32768, description="Plain text, at most 32 KiB.")
+    html: str | None = Field(default=None, max_length=32768, description="HTML, Email only, at most 32 KiB.")
+    mjml: str | None = Field(default=None, max_length=32768, description="MJML, Email only, at most 32 KiB.")
+    config_map_ref: ConfigMapRef | None = Field(
+        default=None,
+        description="ConfigMap with the keys subject, text, html or mjml; fields given here come first.",
+    )
+
+    RULES: ClassVar[tuple[Rule[Any], ...]] = VARIANT_RULES
+
+
 class Template(SpecModel):
     """What the message says; every field is a Jinja template over the recipient's variables."""
 
@@ -73,6 +92,15 @@ class Template(SpecModel):
         max_length=32768,
         description="HTML, Email only, at most 32 KiB; use configMapRef for more. Variables are escaped.",
     )
+    mjml: str | None = Field(
+        default=None,
+        max_length=32768,
+        description="MJML in the place of html, Email only, at most 32 KiB; use configMapRef for more.",
+    )
+    inline_css: Bool = Field(
+        default=False,
+        description="Writes the rules of html's `<style>` into its elements, once, for mail programs that drop them.",
+    )
     headers: dict[HeaderName, Header] = Field(
         default={},
         max_length=20,
@@ -80,7 +108,18 @@ class Template(SpecModel):
     )
     config_map_ref: ConfigMapRef | None = Field(
         default=None,
-        description="ConfigMap with the keys subject, text and html; fields given here come first.",
+        description="ConfigMap with the keys subject, text, html or mjml; fields given here come first.",
+    )
+    locale: LanguageTag | None = Field(
+        default=None,
+        description="Language tag of this text, such as en; dates and numbers are written so for whoever reads it.",
+    )
+    variants: Annotated[tuple[TemplateVariant, ...], _BY_LOCALE] = Field(
+        default=(),
+        description="The message in other languages, by the recipient's locale: pt-BR, then pt, then this text.",
+    )
+    attachments: Annotated[tuple[Attachment, ...], _BY_NAME] = Field(
+        default=(), description="Files that every mail carries, Email over SMTP only, at most 2 MiB together."
     )
 
 

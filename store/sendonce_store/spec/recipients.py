@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, JsonValue
 
-from sendonce_store.spec.base import Int, SpecModel
+from sendonce_store.spec.base import SHA_256, Int, SpecModel
 from sendonce_store.spec.metadata import ConfigMapKeyRef, SecretKeyRef, SecretRef
 from sendonce_store.spec.recipients_rules import EXPECTED_RULES, HTTP_SOURCE_RULES, RECIPIENTS_RULES
 from sendonce_store.spec.rules import Rule
@@ -21,7 +21,6 @@ __all__ = [
 ]
 
 HTTP_URL = r"^https?://\S+$"
-SHA_256 = r"^[0-9a-f]{64}$"
 
 
 class RecipientFormat(StrEnum):

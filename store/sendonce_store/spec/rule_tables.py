@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sendonce_store.spec import (
     action_rules,
+    attachment_rules,
     campaign_rules,
     message_rules,
     provider_rules,
@@ -38,6 +39,8 @@ RULES: dict[type[SpecModel], tuple[Rule[Any], ...]] = {
         *recipients_rules.HTTP_SOURCE_RULES,
         *message_rules.MESSAGES_RULES,
         *message_rules.MESSAGE_RULES,
+        *message_rules.VARIANT_RULES,
+        *attachment_rules.ATTACHMENT_RULES,
         *campaign_rules.SCHEDULE_RULES,
         *campaign_rules.QUIET_HOURS_RULES,
         *campaign_rules.RETRY_RULES,

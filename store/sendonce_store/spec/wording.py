@@ -15,7 +15,7 @@ from sendonce_store.spec.model_fields import model_at, objects_with, wire_fields
 from sendonce_store.spec.named_base import NAMED_PATTERNS
 from sendonce_store.spec.nearest import did_you_mean
 from sendonce_store.spec.problems import Path, field_name
-from sendonce_store.spec.recipients import HTTP_URL, SHA_256
+from sendonce_store.spec.recipients import HTTP_URL
 from sendonce_store.spec.rules import BREACH
 from sendonce_store.spec.smtp_provider import HELO, HOST
 from sendonce_store.spec.workload import LABEL_VALUE, QUANTITY, QUANTITY_WORDS
@@ -35,7 +35,6 @@ PATTERNS = PATTERN_WORDS | {
     HOST: "must be the name or address of a host, without port",
     HELO: "must be one word in ASCII: a host name or an address literal",
     **NAMED_PATTERNS,
-    SHA_256: "must be 64 lower-case hex digits",
     LABEL_VALUE: "must be a label value: letters, digits, '-', '_' and '.', first and last a letter or digit",
     QUANTITY: QUANTITY_WORDS,
 }

@@ -241,3 +241,16 @@ def test_the_hash_tells_when_to_write() -> None:
     assert not is_current(manifest(FULL), first)
     assert not is_current(manifest(None, replace(SMTP, timeout_seconds=90)), first)
     assert not is_current({"metadata": {}}, first)
+
+
+def test_attached_files_are_mounted_and_templates_are_not() -> None:
+    files_of = [
+        {"name": "a", "configMapKeyRef": {"name": "pictures", "key": "a"}},
+        {"name": "b", "secretKeyRef": {"name": "terms", "key": "b"}, "sha256": "0" * 64},
+    ]
+    template = {"subject": "s", "configMapRef": {"name": "letter"}, "attachments": files_of}
+    asked = spec(messages=[{"channel": "Email", "providerRef": {"name": "smtp"}, "template": template}])
+    found = files(pod(asked))
+    assert found["/etc/sendonce/configmaps/pictures"] == {"configMap": {"name": "pictures", "optional": True}}
+    assert found["/etc/sendonce/secrets/terms"] == {"secret": {"secretName": "terms", "optional": True}}
+    assert "/etc/sendonce/configmaps/letter" not in found

@@ -13,15 +13,22 @@ __all__ = ["MeteredContext"]
 
 
 class MeteredContext(Context):
-    """The variables of one part's render, together with the meter of the whole message's render."""
+    """The variables of one part's render, together with the meter of the whole message's render.
+
+    `language` is the tag of the language that the part says it is written in.
+    """
 
     meter: Meter
+    language: str | None
 
     @classmethod
-    def of(cls, template: Template, variables: Mapping[str, object], meter: Meter) -> MeteredContext:
+    def of(
+        cls, template: Template, variables: Mapping[str, object], meter: Meter, language: str | None = None
+    ) -> MeteredContext:
         """Return a context for one render of this template."""
         context = cls(template.environment, {**template.globals, **variables}, template.name, {})
         context.meter = meter
+        context.language = language
         return context
 
     def derived(self, locals: dict[str, object] | None = None) -> Context:  # noqa: A002  # the base class's name
@@ -29,4 +36,5 @@ class MeteredContext(Context):
         context = super().derived(locals)
         if isinstance(context, MeteredContext):
             context.meter = self.meter
+            context.language = self.language
         return context

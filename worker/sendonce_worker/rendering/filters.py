@@ -19,6 +19,7 @@ from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.tests import TESTS as JINJA_TESTS
 
 from sendonce_worker.rendering.context import MeteredContext
+from sendonce_worker.rendering.locale_filters import LOCALE_FILTERS
 from sendonce_worker.rendering.meter import SCALARS, LimitError, Meter
 
 __all__ = ["FILTERS", "TESTS", "require_printable", "settle"]
@@ -205,6 +206,7 @@ def _decimals(value: object) -> int:
 
 FILTERS: Mapping[str, Filter] = {
     **{name: _metered(name) for name in _METERED},
+    **LOCALE_FILTERS,
     "count": _length,
     "d": _default,
     "default": _default,

@@ -12,13 +12,12 @@ from collections.abc import Mapping
 
 from sendonce_worker.rendering.errors import RenderError, TemplateError
 
-__all__ = ["check_names", "first_control", "require_encodable", "require_one_line"]
+__all__ = ["check_names", "encoded", "first_control", "require_one_line"]
 
 # RFC 9110 §5.6.2 token: a part of what RFC 5322 §2.2 allows, and safe for HTTP headers too.
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,76}")
 # C0 and C1 controls and DEL, and the two separators at which Python's own mail code breaks lines.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _MAX_HEADERS = 50
 _OWN_FIELDS = {"from": "from", "reply-to": "replyTo", "subject": "subject"}
@@ -73,11 +72,14 @@ def _masked(value: str) -> str:
     return f"{start if start.isprintable() else ''}***, {len(value)} characters"
 
 
-def require_encodable(field: str, text: str) -> None:
-    """Refuse text that has no UTF-8 form: half of a surrogate pair. RenderError `not_text`."""
-    if not text.isascii() and (found := _SURROGATE.search(text)):
-        message = f"the character U+{ord(found[0]):04X} is half of a pair and cannot be encoded; correct the recipient"
-        raise RenderError("not_text", message, field)
+def encoded(field: str, text: str) -> bytes:
+    """Return the text in UTF-8. RenderError `not_text` for half of a surrogate pair, which has no such form."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        found = text[error.start]
+        message = f"the character U+{ord(found):04X} is half of a pair and cannot be encoded; correct the recipient"
+        raise RenderError("not_text", message, field) from None
 
 
 def first_control(text: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tests.integration.engine.conftest import World
@@ -41,3 +41,29 @@ async def test_with_a_schema_that_is_too_new_it_asks_to_be_upgraded(world: World
     worker = await crew.start()
     assert await worker.exit_code() == 3
     assert "upgrade this program" in worker.words
+
+
+async def test_with_a_template_that_is_wrong_it_names_field_line_and_fix(world: World, crew: Crew) -> None:
+    template = {"from": "a@example.com", "subject": "s", "text": "Hello\n{{ name|uper }}"}
+    await world.campaign(1, messages=[_message(template)])
+    worker = await crew.start()
+    assert await worker.exit_code() == 2
+    assert "InvalidSpec: messages[Email].template.text, line 2: there is no filter 'uper'; did you mean" in worker.words
+    assert "Traceback" not in worker.words
+
+
+async def test_with_another_file_than_the_campaign_was_begun_with_it_sends_nothing(world: World, crew: Crew) -> None:
+    file = {"name": "terms.pdf", "configMapKeyRef": {"name": "files", "key": "terms.pdf"}, "sha256": "0" * 64}
+    template = {"from": "a@example.com", "subject": "s", "text": "t", "attachments": [file]}
+    smtp = {"type": "SMTP", "http": None, "smtp": {"host": "127.0.0.1", "port": 9, "tls": "None"}}
+    campaign = await world.campaign(1, provider=smtp, messages=[_message(template)])
+    (crew.files / "configmaps" / "files").mkdir(parents=True)
+    (crew.files / "configmaps" / "files" / "terms.pdf").write_bytes(b"other")
+    worker = await crew.start()
+    assert await worker.exit_code() == 2
+    assert "attachments[terms.pdf]: key terms.pdf of ConfigMap files has changed" in worker.words
+    assert await campaign.states() == {"pending": 1}
+
+
+def _message(template: dict[str, Any]) -> dict[str, Any]:
+    return {"channel": "Email", "providerRef": {"name": "far-end"}, "template": template}

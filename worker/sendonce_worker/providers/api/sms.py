@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.errors import AccountError
-
-_BASIC = (
-    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
-    "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
-)
-_EXTENSION = "^{}\\[~]|€\f"
-GSM_7 = frozenset(_BASIC + _EXTENSION)
-"""The default alphabet with its extension: 160 septets a message, where anything else needs UCS-2, 70 units."""
+from sendonce_worker.rendering.sms import outside
 
 
 def fits_gsm_7(text: str) -> bool:
     """Say whether the text needs no UCS-2."""
-    return GSM_7.issuperset(text)
+    return not outside(text)
 
 
 def originator(message: Message) -> str:

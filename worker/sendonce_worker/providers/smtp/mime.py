@@ -1,4 +1,4 @@
-"""From a message to the bytes of a mail (RFC 5322, 2045–2047, 2046 §5.1.4 for text beside HTML).
+"""From a message to the bytes of a mail (RFC 5322, 2045–2047); `body` has its parts.
 
 In: a :class:`Message`. Out: a :class:`Mail`: envelope and bytes, dot-stuffed and with CRLF line ends. They depend
 on nothing but the message: Message-ID and boundary come from its key, the date from its first attempt, so a retry
@@ -9,7 +9,6 @@ server offers. Header injection ends here: a line break in any header value refu
 from __future__ import annotations
 
 import re
-from binascii import b2a_base64, b2a_qp
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -18,10 +17,9 @@ from functools import lru_cache
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.errors import PermanentSendError
 from sendonce_worker.providers.smtp.addresses import Address, address_field, envelope_address
+from sendonce_worker.providers.smtp.body import body_of
 from sendonce_worker.providers.smtp.fields import field_line
 
-_LONGEST_LINE = 998
-_PLAIN = bytes([*range(0x20, 0x7F), *b"\t\r\n"])
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _OWN_FIELDS = frozenset(
     {"from", "to", "cc", "bcc", "subject", "date", "message-id", "reply-to", "mime-version", "sender", "return-path"}
@@ -58,7 +56,7 @@ def build_mail(message: Message) -> Mail:
     lines.append(_identity(message, sender.first.domain))
     lines += [_own_checked(name, value) for name, value in content.headers]
     lines.append(b"MIME-Version: 1.0\r\n")
-    lines.append(_body(content.text, content.html, message.key))
+    lines.append(body_of(content, message.key))
     return Mail(sender.first, to, _dot_stuffed(b"".join(lines)))
 
 
@@ -76,47 +74,6 @@ def _own_checked(name: str, value: str) -> bytes:
     if lower in _OWN_FIELDS or lower.startswith("content-"):
         raise PermanentSendError("header_not_allowed", f"the header {name[:100]!r} is set by Sendonce itself")
     return field_line(name, value)
-
-
-def _body(text: str | None, html: str | None, key: str) -> bytes:
-    if html is None:
-        return _part(b"plain", text or "")
-    if text is None:
-        return _part(b"html", html)
-    boundary = f"=_sendonce_{key}".encode("ascii")
-    return b'Content-Type: multipart/alternative;\r\n boundary="%b"\r\n\r\n--%b\r\n%b\r\n--%b\r\n%b\r\n--%b--\r\n' % (
-        boundary,
-        boundary,
-        _part(b"plain", text),
-        boundary,
-        _part(b"html", html),
-        boundary,
-    )
-
-
-def _part(subtype: bytes, text: str) -> bytes:
-    coding, body = _transfer_encoded(text)
-    return b"Content-Type: text/%b; charset=utf-8\r\nContent-Transfer-Encoding: %b\r\n\r\n%b" % (subtype, coding, body)
-
-
-def _transfer_encoded(text: str) -> tuple[bytes, bytes]:
-    """Return the coding and the body; it ends with CRLF."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.endswith("\n"):
-        text += "\n"
-    try:
-        data = text.replace("\n", "\r\n").encode()
-    except UnicodeEncodeError as error:
-        raise PermanentSendError("not_encodable", f"the body holds half of a character: {error.reason}") from error
-    if not data.translate(None, _PLAIN) and (
-        len(data) <= _LONGEST_LINE or max(map(len, text.split("\n"))) <= _LONGEST_LINE
-    ):
-        return b"7bit", data
-    if len(data) < len(text) * 7 / 6:
-        return b"quoted-printable", b2a_qp(data, istext=True)
-    encoded = b2a_base64(data, newline=False)
-    return b"base64", b"".join([encoded[at : at + 76] + b"\r\n" for at in range(0, len(encoded), 76)])
 
 
 def _dot_stuffed(data: bytes) -> bytes:
