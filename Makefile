@@ -15,7 +15,7 @@ TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench crds docs clean \
+.PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench crds docs clean site \
   cluster cluster-down cluster-programs kind images
 
 help: ## List the targets
@@ -81,11 +81,14 @@ docs: $(READY) ## Write the generated pages anew: docs/cli.md, docs/providers.md
 	$(BIN)/python -m sendonce_worker.providers.doc docs/providers.md
 	$(BIN)/python -m sendonce_store.spec.crd.reference > docs/resources.md
 
+site: $(READY) build/site-venv/.installed ## Build the site of docs/ in build/site; warnings are errors
+	$(BIN)/python -m tools.site build/site-venv/bin/zensical
+
 bench: $(READY) ## Measure side by side with peers; writes build/bench.json
 	$(BIN)/python tests/bench/run.py
 
 clean: ## Remove the environment, caches and what was built
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Two stamps, so that a change of a tool's settings in pyproject.toml does not go through all the dependencies.
@@ -95,6 +98,11 @@ $(VENV)/.dependencies: requirements/dev.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { rm -rf $(VENV); echo "python3 -m venv does not work here; on Debian: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+build/site-venv/.installed: requirements/docs.txt
+	@test -x build/site-venv/bin/python || $(PYTHON) -m venv build/site-venv
+	build/site-venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
 	@touch $@
 
 $(READY): $(VENV)/.dependencies pyproject.toml

@@ -23,6 +23,8 @@ EXTRAS = {
     "worker.txt": ("--extra", "worker"),
     "operator.txt": ("--extra", "operator"),
 }
+# of a group alone, without the program: its versions are its own
+GROUPS = {"docs.txt": "docs"}
 
 
 def digest() -> str:
@@ -40,7 +42,7 @@ def digest() -> str:
 
 def in_step() -> bool:
     """Return whether all lock files are there and were made from the present sections."""
-    present = all((LOCKS / name).exists() for name in EXTRAS)
+    present = all((LOCKS / name).exists() for name in (*EXTRAS, *GROUPS))
     return present and DIGEST.exists() and DIGEST.read_text(encoding="ascii").strip() == digest()
 
 
@@ -57,6 +59,11 @@ def lock(*, upgrade: bool) -> None:
         if name != "dev.txt":
             (LOCKS / name).unlink(missing_ok=True)
         subprocess.run(command, check=True, cwd=ROOT)
+    for name, group in GROUPS.items():
+        newest = ["--upgrade"] if upgrade else []
+        fixed = ["--universal", "--generate-hashes", "--no-header", "--quiet"]
+        target = ["--output-file", f"requirements/{name}"]
+        subprocess.run([str(uv), "pip", "compile", "--group", group, *fixed, *newest, *target], check=True, cwd=ROOT)
     DIGEST.write_text(f"{digest()}\n", encoding="ascii")
 
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "simulate": "sendonce_cli.simulate.command:simulate_command",
     "tenant": "sendonce_cli.commands.tenant:tenant_group",
     "migrate": "sendonce_cli.commands.upkeep:migrate_command",
+    "restored": "sendonce_cli.commands.restored:restored_command",
     "purge": "sendonce_cli.commands.upkeep:purge_command",
     "completion": "sendonce_cli.commands.upkeep:completion_command",
 }

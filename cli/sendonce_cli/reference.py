@@ -20,7 +20,7 @@ def reference() -> str:
         "# Commands",
         "Written by `python -m sendonce_cli.reference > docs/cli.md` from the commands' own help.",
         "## Exit codes",
-        f"```\n{_exit_codes()}\n```",
+        f"```text\n{_exit_codes()}\n```",
         *_sections(_context(cli, "sendonce")),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -33,7 +33,7 @@ def _exit_codes() -> str:
 
 def _sections(context: click.Context) -> Iterator[str]:
     yield f"## {context.command_path}"
-    yield f"```\n{context.get_help().rstrip()}\n```"
+    yield f"```text\n{context.get_help().rstrip()}\n```"
     if isinstance(context.command, click.Group):
         for name in context.command.list_commands(context):
             command = context.command.get_command(context, name)

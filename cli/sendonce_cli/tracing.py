@@ -29,6 +29,7 @@ _OUTCOMES = {
     "account": "refused: the account, its credentials or its sender",
     "unknown": "no answer that says whether it was taken",
     "recovered": "the worker was gone before it had recorded an answer",
+    "restored": "an attempt that the store would have forgotten, if there was one",
 }
 
 

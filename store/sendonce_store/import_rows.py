@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from hashlib import sha256
 from itertools import chain, repeat
 from struct import Struct
@@ -145,10 +146,14 @@ def key_prefix(store_id: str, namespace: str, send_key: str, channel: str) -> by
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What deliveries begin as. `now` in microseconds since 2000-01-01, UTC, as PostgreSQL counts."""
+    """What deliveries begin as. `now` in microseconds since 2000-01-01, UTC, as PostgreSQL counts.
+
+    `restored_to`: what was done after this time was lost with the database; see `restoring.py`.
+    """
 
     cancelled: bool
     now: int
+    restored_to: datetime | None = None
 
     def fields(self) -> bytes:
         """State, reason, next_attempt_at, finished_at."""

@@ -37,6 +37,7 @@ from sendonce_store.rows import Batch, Holder
 
 SQL = load("imports")
 CAMPAIGN_SQL = load("campaigns")
+RESTORING_SQL = load("restoring")
 # the name that PostgreSQL gives to UNIQUE (campaign_id, channel, address)
 NOBODY_TWICE = "deliveries_campaign_id_channel_address_key"
 MOST_LOOKS = 50
@@ -87,8 +88,7 @@ async def _commit_once(conn: Connection, batch: Batch, holder: Holder, chunk: Ch
         batches = await _write(conn, new, fate)
         async with conn.pipeline():
             await _insert_rejects(conn, chunk)
-            if fate.cancelled:
-                await conn.execute(SQL["finish_batches"], {"batches": batches})
+            await _settle(conn, fate, batches)
             await conn.execute(SQL["count_chunk"], {"campaign": chunk.plan.campaign_id} | _counted(new))
             saved = {"batch": batch.id, "cursor": Jsonb(dict(chunk.cursor)), "lease": lease}
             await conn.execute(SQL["save_cursor"], saved)
@@ -116,7 +116,16 @@ async def _lock(conn: Connection, batch: Batch, holder: Holder) -> _Cursor:
 
 async def _fate(campaign: _Cursor) -> Fate:
     row = await campaign.fetchone()
-    return Fate(cancelled=row["cancelled"], now=row["now"]) if row else Fate(cancelled=True, now=0)
+    return Fate(row["cancelled"], row["now"], row["restored_to"]) if row else Fate(cancelled=True, now=0)
+
+
+async def _settle(conn: Connection, fate: Fate, batches: Sequence[int]) -> None:
+    """What is rare: rows that arrive as cancelled, or that may have been sent in a time that was lost (`restoring`)."""
+    if fate.restored_to is not None:
+        doubted = {"batches": batches, "states": ["pending", "cancelled"], "point": fate.restored_to}
+        await conn.execute(RESTORING_SQL["doubt_rows"], doubted)
+    if fate.cancelled:
+        await conn.execute(SQL["finish_batches"], {"batches": batches})
 
 
 async def _look(conn: Connection, plan: Plan, target: Target, addresses: Iterable[str]) -> _Cursor:

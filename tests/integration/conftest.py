@@ -21,7 +21,7 @@ import psycopg
 import pytest
 import pytest_asyncio
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sendonce_cli.embedded import EmbeddedPostgres
 from sendonce_store.migrate import migrate
@@ -53,6 +53,16 @@ async def _create(admin: str, name: str, template: str | None = None) -> str:
                 statement += sql.SQL(" STRATEGY FILE_COPY")
         await connection.execute(statement)
     return make_conninfo(admin, dbname=name)
+
+
+async def create_database(admin: str, template: str | None = None) -> str:
+    """Make a fresh database that lives longer than a test, perhaps of the migrated template, and return its DSN."""
+    return await _create(admin, _fresh_name(), template)
+
+
+async def drop_database(admin: str, dsn: str) -> None:
+    """Drop such a database."""
+    await _drop(admin, str(conninfo_to_dict(dsn)["dbname"]))
 
 
 async def _drop(admin: str, name: str) -> None:

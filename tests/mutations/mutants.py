@@ -67,6 +67,7 @@ PARTS = (
     Rule("schema", "Counters, constraints, migrations", "the schema, `migrate.py`", f"{_ENGINE}/test_store_counters.py {_ENGINE}/test_store_constraints.py {_ENGINE}/test_store_migrations.py"),
     Rule("session", "A worker's session", "`session.py`, `prepare.py`, `outcomes.py`", f"{_ENGINE}/test_worker_session.py"),
     Rule("tenancy", "Each namespace by itself", "migration 0003, `tenancy.sql`, `tenancy.py`", f"{_TENANCY}/test_tenancy_rows.py {_TENANCY}/test_tenancy_pace.py {_TENANCY}/test_tenancy_rights.py {_TENANCY}/test_tenancy_logins.py"),
+    Rule("restore", "What a restored store has forgotten", "`restoring.sql`, `restoring.py`, `imports.py: _settle`", f"{_ENGINE}/test_restored_store.py"),
     Rule("process", "A worker's process", "`main.py`, `campaign.py`, `link.py`", f"{_ENGINE}/processes/test_worker_exits.py {_ENGINE}/processes/test_worker_trouble.py"),
 )  # fmt: skip
 
@@ -244,4 +245,13 @@ MUTANTS = (
     Mutant("process", "a new Secret is not picked up", f"{_WORKER}/campaign.py", '        digest.update(f"{name}:{len(value)}:".encode() + value)', '        digest.update(f"{name}".encode())'),
     Mutant("process", "a store that goes away ends the worker", f"{_WORKER}/link.py", "STORE_ERRORS = (psycopg.Error, StoreUnavailableError)", "STORE_ERRORS = (psycopg.ProgrammingError,)"),
     Mutant("process", "no exit code of its own for the store", f"{_WORKER}/main.py", "CONFIGURATION, STORE, STOPPED_AT_ONCE = 2, 3, 143", "CONFIGURATION, STORE, STOPPED_AT_ONCE = 2, 2, 143"),
+    Mutant("restore", "what is pending is not in doubt", f"{_SQL}/restoring.sql", "SET maybe_accepted = true, attempt_seq", "SET attempt_seq"),
+    Mutant("restore", "the key window counts from the restore", f"{_SQL}/restoring.sql", "coalesce(d.key_first_used_at, %(point)s)", "coalesce(d.key_first_used_at, now())"),
+    Mutant("restore", "an ordered resend is carried out again", f"{_SQL}/restoring.sql", "AND (NOT d.maybe_accepted OR d.resend_ordered)", "AND NOT d.maybe_accepted"),
+    Mutant("restore", "workers from before keep their leases", f"{_SQL}/restoring.sql", " WHERE state = 'leased';", " WHERE false;"),
+    Mutant("restore", "numbers of the lost time are given out again", f"{_SQL}/restoring.sql", "+ 1000000000)", "+ 0)"),
+    Mutant("restore", "who is imported later is not in doubt", f"{_STORE}/imports.py", "    if fate.restored_to is not None:", "    if False:"),
+    Mutant("restore", "who arrives cancelled was never sent", f"{_SQL}/restoring.sql", "state = CASE WHEN d.state = 'cancelled' THEN 'uncertain' ELSE d.state END", "state = d.state"),
+    Mutant("restore", "a later point stretches the window", f"{_STORE}/restoring.py", "    if point is not None and point > latest:", "    if False:"),
+    Mutant("restore", "a campaign that has ended is in doubt", f"{_SQL}/restoring.sql", "WHERE c.ended IS NULL OR c.import_state <> 'done' ORDER", "ORDER"),
 )  # fmt: skip

@@ -5,7 +5,10 @@ SELECT sendonce.hold_lease(%(batch)s, %(token)s);
 
 -- name: lock_campaign
 -- FOR NO KEY UPDATE: workers that add fallback rows refer to this row and must not wait. `now`: microseconds since 2000.
+-- `restored_to`: what was done after this time was lost with the database.
 SELECT c.cancelled_at IS NOT NULL AS cancelled,
+       (SELECT min((a.spec ->> 'point')::timestamptz) FROM sendonce.actions a
+         WHERE a.campaign_id = c.id AND a.type = 'Restored') AS restored_to,
        (extract(epoch FROM now() - timestamptz '2000-01-01 00:00:00Z') * 1000000)::bigint AS now
   FROM sendonce.campaigns c WHERE c.id = %(campaign)s FOR NO KEY UPDATE;
 

@@ -26,6 +26,10 @@ LOOK_SECONDS = 0.1
 PROGRAM = ("-m", "sendonce_operator")
 
 
+def _is_a_campaigns(deployment: Mapping[str, Any]) -> bool:
+    return "sendonce.dev/campaign" in deployment["metadata"].get("labels", {})
+
+
 async def _end(process: Process, number: signal.Signals) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError):
@@ -150,7 +154,7 @@ class Pods:
             except ClusterError:
                 await asyncio.sleep(LOOK_SECONDS)
                 continue
-            await self._match({one["metadata"]["name"]: one for one in found})
+            await self._match({one["metadata"]["name"]: one for one in found if _is_a_campaigns(one)})
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _match(self, deployments: Mapping[str, Any]) -> None:
