@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from sendonce_rendering import Content
+from sendonce_rendering.sms import PLAINER, outside, segments
 from sendonce_store.spec import CampaignSpec, Category, Channel, Message, ProviderSpec
 from sendonce_worker.providers.errors import PermanentSendError
 from sendonce_worker.providers.smtp.addresses import address_field
-from sendonce_worker.rendering import Content
-from sendonce_worker.rendering.sms import PLAINER, outside, segments
 
 __all__ = ["TextCosts", "mail_advice", "segments_told"]
 

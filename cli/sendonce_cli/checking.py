@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sendonce_cli.bundle import Bundle, CampaignDocument
 from sendonce_cli.materials import Materials
 from sendonce_cli.templates import place_of, resolved_template
+from sendonce_rendering import CompiledMessage, TemplateError, compile_message
 from sendonce_store.spec import (
     CHANNELS_OF_TYPE,
     CampaignSpec,
@@ -28,7 +29,6 @@ from sendonce_worker.attaching import described
 from sendonce_worker.campaign import read_secrets
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.registry import build_provider
-from sendonce_worker.rendering import CompiledMessage, TemplateError, compile_message
 
 __all__ = ["Checked", "check_campaign", "check_provider"]
 

@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from sendonce_store.people import Delivery, Person
-from sendonce_store.recipients import Recipient
-from sendonce_store.rows import Row
-from sendonce_store.spec import CampaignSpec, Message
-from sendonce_worker.attaching import described
-from sendonce_worker.rendering import (
+from sendonce_rendering import (
     AttachedFile,
     CompiledMessage,
     Content,
@@ -19,6 +14,11 @@ from sendonce_worker.rendering import (
     TemplateError,
     compile_message,
 )
+from sendonce_store.people import Delivery, Person
+from sendonce_store.recipients import Recipient
+from sendonce_store.rows import Row
+from sendonce_store.spec import CampaignSpec, Message
+from sendonce_worker.attaching import described
 from sendonce_worker.sending.prepare import template_variables
 
 __all__ = ["Shown", "Verdict", "parts_of", "shown_again", "variables_of"]

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from sendonce_cli.checking import Checked
 from sendonce_cli.contents import variables_of
 from sendonce_cli.materials import Materials
+from sendonce_rendering import CompiledMessage, RenderError
 from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.spec import CampaignSpec, Path, Problem
 from sendonce_store.spec.channels import ADDRESS_COLUMNS
 from sendonce_worker.importing import Files, ImportSourceError, normalise_rows, open_import, read_query
-from sendonce_worker.rendering import CompiledMessage, RenderError
 
 __all__ = ["Rows", "look", "recipient_blocks"]
 

@@ -22,11 +22,11 @@ from sendonce_cli.checking import Checked, spec_of
 from sendonce_cli.contents import parts_of, variables_of
 from sendonce_cli.first_look import recipient_blocks, told
 from sendonce_cli.materials import Materials
+from sendonce_rendering import CompiledMessage, Content, RenderError
+from sendonce_rendering.languages import is_known
+from sendonce_rendering.sms import Segments, segments
 from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.spec.channels import RESERVED_COLUMNS
-from sendonce_worker.rendering import CompiledMessage, Content, RenderError
-from sendonce_worker.rendering.languages import is_known
-from sendonce_worker.rendering.sms import Segments, segments
 
 __all__ = ["Choice", "Preview", "preview", "preview_data", "preview_shown"]
 

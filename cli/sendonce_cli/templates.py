@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path as FilePath
 
 from sendonce_cli.materials import Materials
+from sendonce_rendering import TemplateError
 from sendonce_store.spec import Attachment, Path, Template, TemplateVariant
 from sendonce_store.spec.template_files import (
     TEXT_KEYS,
@@ -22,7 +23,6 @@ from sendonce_store.spec.template_files import (
     with_parts,
 )
 from sendonce_worker.attaching import file_of
-from sendonce_worker.rendering import TemplateError
 
 __all__ = ["place_of", "resolved_template"]
 

@@ -1,11 +1,13 @@
 """ConfigMaps of templates: a campaign's messages in, the same with what their ConfigMaps hold, out.
 
 Texts are read into the template and its variants; fields that are given there come first, as `sendonce run` has it. Of
-attached files the SHA-256 is noted: workers read them themselves, and send no others.
+attached files the SHA-256 is noted: workers read them themselves, and send no others. A template that can't be compiled
+is refused here, while an edit still mends it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +17,7 @@ from sendonce_operator.objects import Campaign
 from sendonce_operator.paths import config_map
 from sendonce_operator.runtime import Runtime
 from sendonce_operator.signals import RefusedError
+from sendonce_rendering import TemplateError, check_message
 from sendonce_store.spec import CampaignSpec, Channel, Message, Path, Template, field_name
 from sendonce_store.spec.template_files import AttachmentError, attachments_with_sums, filled, text_parts, with_parts
 
@@ -37,6 +40,7 @@ async def _with_template(runtime: Runtime, campaign: Campaign, no: int, message:
     template = with_parts(parts)
     if message.template.config_map_ref is not None:
         _require_whole(message.channel, template, field_name((*place, "configMapRef")))
+    await _require_sound(message.channel, template, place)
     template = await _with_sums(runtime, campaign, place, template)
     return message.model_copy(update={"template": template})
 
@@ -60,6 +64,16 @@ def _require_whole(channel: Channel, merged: Template, place: str) -> None:
     if (merged.text, merged.html, merged.mjml) == (None,) * 3:
         words = "the ConfigMap has none of the keys `text`, `html` and `mjml`: add one of them"
         raise RefusedError(refusal.invalid_field(place, words))
+
+
+async def _require_sound(channel: Channel, template: Template, place: Path) -> None:
+    """Compile it: not in the loop, as a large one takes a while."""
+    try:
+        await asyncio.to_thread(check_message, template, channel.value)
+    except TemplateError as error:
+        line = "" if error.line is None else f", line {error.line}"
+        words = refusal.invalid_field(f"{field_name(place)}.{error.field}{line}", error.message)
+        raise RefusedError(words) from error
 
 
 # --- attachments -----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from tests.bench.sending import Contest, Run, Scale
 from tests.bench.server import Server
 from tests.bench.sinks import Sink
 
-from sendonce_worker.rendering import compile_message
+from sendonce_rendering import compile_message
 
 __all__ = ["TEMPLATE", "VARIABLES", "measure"]
 

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sendonce_rendering import AttachedFile, Content, RenderError, compile_message
+from sendonce_rendering.attached import encoded
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.errors import PermanentSendError
 from sendonce_worker.providers.smtp.mime import build_mail
-from sendonce_worker.rendering import AttachedFile, Content, RenderError, compile_message
-from sendonce_worker.rendering.attached import encoded
 
 KEY = "6f1c0f8e-5a5e-4c1b-9a3e-0123456789ab"
 DATE = datetime(2026, 12, 1, tzinfo=UTC)

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sendonce_rendering.content import Content
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.errors import PermanentSendError, ProviderConfigError
 from sendonce_worker.providers.http1.target import parse_target
 from sendonce_worker.providers.http_api.body import BodyFormat, compile_body
 from sendonce_worker.providers.http_api.head import Head, Path
 from sendonce_worker.providers.http_api.leaves import names_of
-from sendonce_worker.rendering.content import Content
 
 SECRETS = {"token": "s3cret", "some-name": "other"}
 MESSAGE = Message(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendonce_worker.rendering import RenderError, TemplateError, compile_message
+from sendonce_rendering import RenderError, TemplateError, compile_message
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendonce_worker.rendering import Content
+from sendonce_rendering import Content
 
 PART = st.none() | st.text(max_size=5)
 CONTENT = st.builds(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendonce_worker.rendering import RenderError, TemplateError, compile_message
+from sendonce_rendering import RenderError, TemplateError, compile_message
 
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 EVERY_LINE = compile_message(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sendonce_worker.rendering import TemplateError, compile_message
-from sendonce_worker.rendering.holes import holed
-from sendonce_worker.rendering.markup_scan import Place, Scanner
+from sendonce_rendering import TemplateError, compile_message
+from sendonce_rendering.holes import holed
+from sendonce_rendering.markup_scan import Place, Scanner
 
 SOURCE = "<p>{{ a }}</p>\n{% if b %}<i title='{{ c }}'>\n{% endif %}"
 

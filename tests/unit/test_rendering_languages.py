@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendonce_worker.rendering import RenderError, TemplateError, compile_message
+from sendonce_rendering import RenderError, TemplateError, compile_message
 
 LETTER: dict[str, Any] = {
     "from": "news@example.com",

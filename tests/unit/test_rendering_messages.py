@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sendonce_worker.rendering import Content, Limits, RenderError, TemplateError, TemplateParts, compile_message
+from sendonce_rendering import Content, Limits, RenderError, TemplateError, TemplateParts, compile_message
 
 JANE = {
     "id": "7",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendonce_worker.rendering import TemplateError, compile_message
+from sendonce_rendering import TemplateError, compile_message
 
 
 def text(source: str, **variables: Any) -> str | None:

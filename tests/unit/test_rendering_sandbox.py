@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendonce_worker.rendering import Limits, RenderError, TemplateError, compile_message
+from sendonce_rendering import Limits, RenderError, TemplateError, compile_message
 
 VARIABLES: dict[str, object] = {"name": "Jane", "items": [1, 2, 3], "d": {"city": "Osaka"}, "big": "x" * 300_000}
 

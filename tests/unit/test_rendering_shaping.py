@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendonce_worker.rendering import Content, TemplateError, compile_message
+from sendonce_rendering import Content, TemplateError, compile_message
 
 STYLE = "<style>.x{color:red} @media (max-width:600px){.x{width:100%}}</style>"
 MJML = """\

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendonce_worker.rendering.sms import PLAINER, Segments, outside, segments
+from sendonce_rendering.sms import PLAINER, Segments, outside, segments
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from typing import Any
 
+from sendonce_rendering import AttachedFile, Content
+from sendonce_rendering.attached import encoded
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.smtp.mime import build_mail
-from sendonce_worker.rendering import AttachedFile, Content
-from sendonce_worker.rendering.attached import encoded
 
 KEY = "6f1c0f8e-5a5e-4c1b-9a3e-0123456789ab"
 

@@ -7,9 +7,9 @@ from binascii import a2b_base64, a2b_qp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sendonce_rendering import Content, compile_message
+from sendonce_rendering.content import Pieces
 from sendonce_worker.providers.smtp.coding import transfer_encoded
-from sendonce_worker.rendering import Content, compile_message
-from sendonce_worker.rendering.content import Pieces
 
 LITERALS = ["<p style='a=b'>\n" * 10, "long " * 40, "é = \n.\n" * 30, " trailing ", "日本語" * 60]
 PIECES = st.lists(

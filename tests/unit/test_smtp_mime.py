@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sendonce_rendering.content import Content
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.errors import PermanentSendError
 from sendonce_worker.providers.smtp.mime import build_mail
-from sendonce_worker.rendering.content import Content
 
 KEY = "6f1c0f8e-5a5e-4c1b-9a3e-0123456789ab"
 

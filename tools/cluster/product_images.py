@@ -19,7 +19,11 @@ from tools.cluster.places import ROOT
 from sendonce_cli.kernel_lock import held
 
 # Each with the packages of ours that it is made of.
-PACKAGES = {"operator": ("store", "operator"), "worker": ("store", "worker"), "cli": ("store", "worker", "cli")}
+PACKAGES = {
+    "operator": ("store", "rendering", "operator"),
+    "worker": ("store", "rendering", "worker"),
+    "cli": ("store", "rendering", "worker", "cli"),
+}
 PROGRAMS = tuple(PACKAGES)
 # of the base image
 PYTHON = "3.11"

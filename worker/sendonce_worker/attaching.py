@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from sendonce_rendering import AttachedFile
+from sendonce_rendering.attached import encoded, sum_of
 from sendonce_store.spec import Attachment
 from sendonce_store.spec.attachments import LARGEST_ATTACHMENTS
-from sendonce_worker.rendering import AttachedFile
-from sendonce_worker.rendering.attached import encoded, sum_of
 
 __all__ = ["AttachmentError", "described", "file_of", "load"]
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sendonce_rendering import CompiledMessage, TemplateError, compile_message
 from sendonce_store.campaigns import Channel, StoredCampaign, read_channels
 from sendonce_store.connection import Connection
 from sendonce_store.pace import Slots, is_paced, lease_slots
@@ -24,7 +25,6 @@ from sendonce_worker.providers.base import Provider
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.registry import build_provider
 from sendonce_worker.redaction import Redactor
-from sendonce_worker.rendering import CompiledMessage, TemplateError, compile_message
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.plan import (
     ChannelPlan,

@@ -126,7 +126,8 @@ def test_it_runs_as_nobody_with_nothing_to_write_to(probed: dict[str, Object], p
 def test_python_is_what_starts_and_labels_say_what_it_is(program: str) -> None:
     said = config(program)
     assert said["User"] == "65532:65532"
-    assert said["Entrypoint"] == ["python", "-P", "-m", f"sendonce_{program}"], "no shell between it and a signal"
+    python = ["python", "-P", "-m", f"sendonce_{program}"]
+    assert said["Entrypoint"] == ["env", "--block-signal=TERM", *python], "no shell between it and a signal"
     labels = {name.removeprefix("org.opencontainers.image."): words for name, words in said["Labels"].items()}
     assert labels["title"] == f"sendonce-{program}"
     assert labels["licenses"] == "Apache-2.0"

@@ -53,6 +53,24 @@ async def test_a_spec_that_the_model_refuses_names_the_field_and_is_cured_by_an_
     await stage.until_complete("spring")
 
 
+async def test_a_template_that_can_not_be_compiled_names_field_and_line_and_is_cured_by_an_edit(stage: Stage) -> None:
+    await stage.operate()
+    document = campaign("spring")
+    messages = document["spec"]["messages"]
+    template = messages[0]["template"]
+    messages[0]["template"] = {**template, "text": "Hello\n{{ name | uper }}"}
+    await stage.apply(provider(stage.simulator), document)
+    found = await stage.until_condition("spring", "Stalled", "True", "InvalidSpec")
+    assert condition(found, "Accepted") == ("False", "InvalidSpec")
+    assert "spec.messages[0].template.text, line 2" in message_of(found, "Stalled")
+    assert "upper" in message_of(found, "Stalled"), "what was meant"
+    assert await rows(stage) == 0
+    assert await stage.deployment("spring") is None
+    messages[0]["template"] = template
+    await stage.patch("spring", {"messages": messages})
+    await stage.until_complete("spring")
+
+
 async def test_a_missing_template_is_waited_for(stage: Stage) -> None:
     await stage.operate()
     document = campaign("spring")

@@ -20,8 +20,8 @@ import pytest
 import trustme
 import uvloop
 
+from sendonce_rendering.content import Content
 from sendonce_worker.providers.base import Message
-from sendonce_worker.rendering.content import Content
 
 KEY = "6f1c0f8e-5a5e-4c1b-9a3e-0123456789ab"
 

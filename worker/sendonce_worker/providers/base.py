@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from sendonce_worker.rendering.content import Content
+from sendonce_rendering.content import Content
 
 Clearance = Callable[[], None]
 """Called right before the first byte of a message leaves; raises ``HandOffRefusedError`` to stop it."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 
+from sendonce_rendering import CompiledMessage
 from sendonce_store.campaigns import Channel
 from sendonce_store.rows import Fallback, Repeats, Terms
 from sendonce_store.spec import CampaignSpec, UncertainPolicy, UnknownTimezonePolicy
 from sendonce_worker.metrics import DeliverySeries, ProviderSeries
 from sendonce_worker.providers.base import Provider
-from sendonce_worker.rendering import CompiledMessage
 from sendonce_worker.sending.outcomes import Backoff, Rules
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.quiet_hours import QuietHours

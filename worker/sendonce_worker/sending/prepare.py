@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from sendonce_rendering import Content, RenderError
 from sendonce_store.rows import Row, Unsent
 from sendonce_store.spec.channels import ADDRESS_COLUMNS, Channel
-from sendonce_worker.rendering import Content, RenderError
 from sendonce_worker.sending.plan import ChannelPlan
 
 

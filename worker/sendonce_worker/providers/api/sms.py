@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sendonce_rendering.sms import outside
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.errors import AccountError
-from sendonce_worker.rendering.sms import outside
 
 
 def fits_gsm_7(text: str) -> bool:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import quote
 
+from sendonce_rendering.attached import AttachedFile
+from sendonce_rendering.content import Content, Pieces
 from sendonce_worker.providers.smtp.coding import BOUNDARY, transfer_encoded
-from sendonce_worker.rendering.attached import AttachedFile
-from sendonce_worker.rendering.content import Content, Pieces
 
 __all__ = ["body_of"]
 

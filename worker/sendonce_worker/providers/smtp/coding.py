@@ -10,8 +10,8 @@ from __future__ import annotations
 from binascii import b2a_base64, b2a_qp
 from functools import lru_cache
 
+from sendonce_rendering.content import Pieces
 from sendonce_worker.providers.errors import PermanentSendError
-from sendonce_worker.rendering.content import Pieces
 
 __all__ = ["BOUNDARY", "transfer_encoded"]
 

@@ -18,12 +18,12 @@ from jinja2 import TemplateError as JinjaTemplateError
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 
-from sendonce_worker.rendering.context import MeteredContext
-from sendonce_worker.rendering.errors import RenderError, TemplateError
-from sendonce_worker.rendering.meter import LimitError, Meter
-from sendonce_worker.rendering.rewriting import metered
-from sendonce_worker.rendering.sandbox import MeteredEnvironment
-from sendonce_worker.rendering.syntax import parse
+from sendonce_rendering.context import MeteredContext
+from sendonce_rendering.errors import RenderError, TemplateError
+from sendonce_rendering.meter import LimitError, Meter
+from sendonce_rendering.rewriting import metered
+from sendonce_rendering.sandbox import MeteredEnvironment
+from sendonce_rendering.syntax import parse
 
 __all__ = ["Part", "check_source", "compile_part"]
 

@@ -21,9 +21,9 @@ from babel.dates import format_date, format_datetime, format_time
 from babel.numbers import NumberPattern, format_currency, list_currencies
 from jinja2 import Undefined, pass_context
 
-from sendonce_worker.rendering.context import MeteredContext
-from sendonce_worker.rendering.languages import is_known, locale_for, suggestion
-from sendonce_worker.rendering.meter import LimitError
+from sendonce_rendering.context import MeteredContext
+from sendonce_rendering.languages import is_known, locale_for, suggestion
+from sendonce_rendering.meter import LimitError
 
 __all__ = ["LOCALE_FILTERS"]
 

@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sendonce_worker.rendering.attached import AttachedFile
-from sendonce_worker.rendering.bodies import bodies_of
-from sendonce_worker.rendering.channel_bounds import require_fit
-from sendonce_worker.rendering.content import Content, Pieces
-from sendonce_worker.rendering.errors import RenderError, TemplateError
-from sendonce_worker.rendering.header_rules import check_names, encoded, first_control, require_one_line
-from sendonce_worker.rendering.languages import is_known, lookup, normal, suggestion
-from sendonce_worker.rendering.meter import Limits, Meter
-from sendonce_worker.rendering.part import Part, compile_part
-from sendonce_worker.rendering.template_parts import TemplateParts, Variant
+from sendonce_rendering.attached import AttachedFile
+from sendonce_rendering.bodies import bodies_of
+from sendonce_rendering.channel_bounds import require_fit
+from sendonce_rendering.content import Content, Pieces
+from sendonce_rendering.errors import RenderError, TemplateError
+from sendonce_rendering.header_rules import check_names, encoded, first_control, require_one_line
+from sendonce_rendering.languages import is_known, lookup, normal, suggestion
+from sendonce_rendering.meter import Limits, Meter
+from sendonce_rendering.part import Part, compile_part
+from sendonce_rendering.template_parts import TemplateParts, Variant
 
 __all__ = ["CompiledMessage", "compile_message"]
 

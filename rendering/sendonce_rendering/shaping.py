@@ -16,8 +16,8 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-from sendonce_worker.rendering.errors import TemplateError
-from sendonce_worker.rendering.holes import Holed, holed
+from sendonce_rendering.errors import TemplateError
+from sendonce_rendering.holes import Holed, holed
 
 __all__ = ["html_of_mjml", "with_inline_css"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from sendonce_worker.rendering.errors import TemplateError
+from sendonce_rendering.errors import TemplateError
 
 __all__ = ["TemplateParts", "Variant"]
 

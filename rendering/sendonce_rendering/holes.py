@@ -16,8 +16,8 @@ from enum import Enum
 
 from jinja2 import Environment
 
-from sendonce_worker.rendering.errors import TemplateError
-from sendonce_worker.rendering.markup_scan import Place, Scanner
+from sendonce_rendering.errors import TemplateError
+from sendonce_rendering.markup_scan import Place, Scanner
 
 __all__ = ["Hole", "Holed", "Kind", "holed"]
 

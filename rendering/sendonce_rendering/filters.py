@@ -18,9 +18,9 @@ from jinja2 import Undefined, pass_context
 from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.tests import TESTS as JINJA_TESTS
 
-from sendonce_worker.rendering.context import MeteredContext
-from sendonce_worker.rendering.locale_filters import LOCALE_FILTERS
-from sendonce_worker.rendering.meter import SCALARS, LimitError, Meter
+from sendonce_rendering.context import MeteredContext
+from sendonce_rendering.locale_filters import LOCALE_FILTERS
+from sendonce_rendering.meter import SCALARS, LimitError, Meter
 
 __all__ = ["FILTERS", "TESTS", "require_printable", "settle"]
 

@@ -17,9 +17,9 @@ from jinja2.runtime import Context, LoopContext, Macro, markup_join, str_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
-from sendonce_worker.rendering.context import MeteredContext
-from sendonce_worker.rendering.filters import FILTERS, TESTS, require_printable, settle
-from sendonce_worker.rendering.meter import CHARACTERS_PER_STEP_SHIFT, LimitError, Meter
+from sendonce_rendering.context import MeteredContext
+from sendonce_rendering.filters import FILTERS, TESTS, require_printable, settle
+from sendonce_rendering.meter import CHARACTERS_PER_STEP_SHIFT, LimitError, Meter
 
 __all__ = ["MeteredEnvironment"]
 

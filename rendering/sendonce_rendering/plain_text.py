@@ -11,7 +11,7 @@ import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-from sendonce_worker.rendering.holes import Holed, Kind, holed
+from sendonce_rendering.holes import Holed, Kind, holed
 
 __all__ = ["text_of_html"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from sendonce_worker.rendering.content import Content
-from sendonce_worker.rendering.errors import RenderError
+from sendonce_rendering.content import Content
+from sendonce_rendering.errors import RenderError
 
 __all__ = ["require_fit"]
 

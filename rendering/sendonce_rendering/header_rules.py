@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sendonce_worker.rendering.errors import RenderError, TemplateError
+from sendonce_rendering.errors import RenderError, TemplateError
 
 __all__ = ["check_names", "encoded", "first_control", "require_one_line"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
 
-from sendonce_worker.rendering.meter import CHARACTERS_PER_STEP_SHIFT
+from sendonce_rendering.meter import CHARACTERS_PER_STEP_SHIFT
 
 __all__ = ["metered"]
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
-from sendonce_worker.rendering.errors import TemplateError
-from sendonce_worker.rendering.filters import FILTERS, TESTS
+from sendonce_rendering.errors import TemplateError
+from sendonce_rendering.filters import FILTERS, TESTS
 
 __all__ = ["parse"]
 

@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sendonce_worker.rendering.attached import AttachedFile
+from sendonce_rendering.attached import AttachedFile
 
 __all__ = ["Content", "Pieces"]
 

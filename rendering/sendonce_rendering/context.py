@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jinja2 import Template
 from jinja2.runtime import Context
 
-from sendonce_worker.rendering.meter import Meter
+from sendonce_rendering.meter import Meter
 
 __all__ = ["MeteredContext"]
 

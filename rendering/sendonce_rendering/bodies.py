@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sendonce_worker.rendering.errors import TemplateError
-from sendonce_worker.rendering.meter import Limits
-from sendonce_worker.rendering.part import Part, check_source, compile_part
-from sendonce_worker.rendering.plain_text import text_of_html
-from sendonce_worker.rendering.shaping import html_of_mjml, with_inline_css
-from sendonce_worker.rendering.template_parts import TemplateParts
+from sendonce_rendering.errors import TemplateError
+from sendonce_rendering.meter import Limits
+from sendonce_rendering.part import Part, check_source, compile_part
+from sendonce_rendering.plain_text import text_of_html
+from sendonce_rendering.shaping import html_of_mjml, with_inline_css
+from sendonce_rendering.template_parts import TemplateParts
 
 __all__ = ["Bodies", "bodies_of"]
 
