@@ -15,7 +15,7 @@ TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench crds docs clean site \
+.PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench crds chart-docs docs site clean \
   cluster cluster-down cluster-programs kind images
 
 help: ## List the targets
@@ -34,7 +34,7 @@ test-postgres: $(READY) ## Run the integration tests on another PostgreSQL (PG=1
 	SENDONCE_TEST_PG_BIN="$$($(BIN)/python tools/fetch_postgres.py $(PG))" && export SENDONCE_TEST_PG_BIN && \
 	  $(TESTS) tests/integration $(PYTEST_FLAGS)
 
-check: $(READY) ## Lint, check formatting, types, imports, sizes, the CRDs, the lock files, Dockerfiles and workflows
+check: $(READY) ## Lint, check formatting, types, imports, sizes, the CRDs, the lock files, Dockerfiles, workflows, chart
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -44,6 +44,7 @@ check: $(READY) ## Lint, check formatting, types, imports, sizes, the CRDs, the 
 	$(BIN)/python tools/lock.py --check
 	$(BIN)/hadolint Dockerfile.*
 	$(BIN)/python -m tools.workflows
+	$(BIN)/python -m tools.chart check
 
 format: $(READY) ## Format, and fix what ruff can fix
 	$(BIN)/ruff check --fix .
@@ -58,8 +59,8 @@ chaos: $(READY) ## Send through random faults and judge by the far end's ledger 
 mutations: $(READY) ## Take each rule out of the code, and see that its tests notice
 	$(BIN)/python tests/mutations/run.py --jobs $(JOBS)
 
-cluster: $(READY) ## Bring up a genuine Kubernetes on this machine: one node (docs/cluster.md)
-	$(BIN)/python -m tools.cluster up
+cluster: $(READY) ## Bring up a genuine Kubernetes on this machine, with the chart installed (docs/cluster.md)
+	$(BIN)/python -m tools.cluster up --product
 
 cluster-down: $(READY) ## Take it down; nothing of it is left
 	$(BIN)/python -m tools.cluster down
@@ -68,13 +69,17 @@ cluster-programs: $(READY) ## Build the programs of Kubernetes that the tests ca
 	$(BIN)/python -m tools.cluster build --for-tests
 
 kind: $(READY) ## The same with kind, where Docker is there
-	$(BIN)/python -m tools.cluster kind
+	$(BIN)/python -m tools.cluster kind --product
 
 images: $(READY) ## Build the product's images, as archives in build/images/
 	$(BIN)/python -m tools.cluster images
 
-crds: $(READY) ## Write crds/ anew from the models of the spec
+crds: $(READY) ## Write crds/ anew from the models of the spec, and the chart's copies
 	$(BIN)/python -m sendonce_store.spec.crd crds/
+	$(BIN)/python -m tools.chart write
+
+chart-docs: $(READY) ## Write the chart's README.md and values.schema.json anew from its values.yaml
+	$(BIN)/python -m tools.chart write
 
 docs: $(READY) ## Write the generated pages anew: docs/cli.md, docs/providers.md, docs/resources.md
 	$(BIN)/python -m sendonce_cli.reference > docs/cli.md

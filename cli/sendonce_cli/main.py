@@ -32,6 +32,7 @@ COMMANDS = {
     "migrate": "sendonce_cli.commands.upkeep:migrate_command",
     "restored": "sendonce_cli.commands.restored:restored_command",
     "purge": "sendonce_cli.commands.upkeep:purge_command",
+    "chart": "sendonce_cli.chart.command:chart_group",
     "completion": "sendonce_cli.commands.upkeep:completion_command",
 }
 

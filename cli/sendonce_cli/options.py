@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from sendonce_cli.exits import CliError
+from sendonce_store.environment import SettingsError, dsn
+
 __all__ = ["StoreChoice", "amount", "output_option", "store_options"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -59,12 +62,22 @@ def default_data_folder() -> Path:
     return Path.home() / ".local" / "share" / "sendonce"
 
 
+def database_from_file() -> str | None:
+    """What the file says that SENDONCE_DSN_FILE names, as for operator and worker. Raises CliError."""
+    if not os.environ.get("SENDONCE_DSN_FILE"):
+        return None
+    try:
+        return dsn(os.environ)
+    except SettingsError as error:
+        raise CliError(str(error)) from error
+
+
 def store_options(command: Command) -> Command:
     """Add --database, --data and --namespace; the command gets them as one `store`, a StoreChoice."""
 
     @wraps(command)
     def with_store(database: str | None, data: Path | None, namespace: str, **rest: object) -> object:
-        choice = StoreChoice(database or None, (data or default_data_folder()).absolute(), namespace)
+        choice = StoreChoice(database or database_from_file(), (data or default_data_folder()).absolute(), namespace)
         return command(store=choice, **rest)
 
     options = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sendonce_operator.decisions.facts import Defaults, Mode
+from sendonce_operator.decisions.worker_defaults import SETTING, read_worker_defaults
 from sendonce_store.environment import SettingsError, dsn, number, required
 from sendonce_store.tenancy import TenancyError, check_address
 
@@ -58,6 +59,7 @@ def read_settings(env: Mapping[str, str] = os.environ) -> OperatorSettings:
 
 def _defaults(env: Mapping[str, str]) -> Defaults:
     user = number(env, "SENDONCE_WORKER_USER", 65_532, int, 0, 2**31 - 1)
+    pods = read_worker_defaults(env.get(SETTING, ""))
     return Defaults(
         image=required(env, "SENDONCE_WORKER_IMAGE"),
         pull_policy=env.get("SENDONCE_WORKER_PULL_POLICY", "IfNotPresent"),
@@ -67,6 +69,9 @@ def _defaults(env: Mapping[str, str]) -> Defaults:
         max_workers=number(env, "SENDONCE_MAX_WORKERS", 50, int, 1, 10_000),
         mode=_mode(env),
         user=user or None,
+        resources=pods.compute,
+        environment=pods.env,
+        pods=pods,
         log_level=env.get("SENDONCE_WORKER_LOG_LEVEL", "INFO").upper(),
         ca_config_map=env.get("SENDONCE_WORKER_CA_CONFIGMAP") or None,
         ca_key=env.get("SENDONCE_WORKER_CA_KEY") or "ca.crt",

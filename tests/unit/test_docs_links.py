@@ -13,7 +13,7 @@ _FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"\[`(?P<name>test_\w+)`\]\((?P<file>[^)]+)\)")
 EVERY = [*pages(), "SECURITY.md", "CHANGELOG.md"]
 # Pages that other parts of the product bring; the link to each must be there, the page may be yet to come.
-COMING: frozenset[str] = frozenset({"docs/install.md"})
+COMING: frozenset[str] = frozenset()
 
 
 def _links(page: str) -> list[str]:

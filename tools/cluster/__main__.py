@@ -10,7 +10,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.cluster import base_image, engines, images, kind, leftovers, needs, product_images, programs
+from tools.chart import helm
+from tools.cluster import base_image, engines, images, kind, leftovers, needs, product, product_images, programs
 from tools.cluster.down import down
 from tools.cluster.errors import ClusterError
 from tools.cluster.kubeconfig import CONTEXT, path_for_people
@@ -36,6 +37,20 @@ def _up(options: argparse.Namespace) -> int:
     print(f"The {what} of Kubernetes {KUBERNETES} is up{'' if started else ' already'}. Its context is {CONTEXT}:")
     print(f"  export KUBECONFIG={path_for_people(state)}")
     print(f"  kubectl get namespaces      ({program_folder()}/kubectl has the same version)")
+    return _install_there(state) if options.product else 0
+
+
+def _install_there(state: Path) -> int:
+    init = known(state).init
+    if init is None:
+        raise ClusterError("--product: a control plane runs no Pods; leave --control-plane out")
+    kubeconfig = path_for_people(state)
+    product.install(kubeconfig, CONTEXT, lambda archive: images.load(init, state, archive), own_postgres=True)
+    return _next()
+
+
+def _next() -> int:
+    print(f"Sendonce is installed. Prove it:\n  {helm.program()} test {product.RELEASE} -n {product.NAMESPACE}")
     return 0
 
 
@@ -131,8 +146,12 @@ def _kind(options: argparse.Namespace) -> int:
     if options.down:
         kind.down()
         return 0
-    print(f"kind is up. Its context is {kind.CONTEXT}:\n  export KUBECONFIG={kind.up()}")
-    return 0
+    kubeconfig = kind.up()
+    print(f"kind is up. Its context is {kind.CONTEXT}:\n  export KUBECONFIG={kubeconfig}")
+    if not options.product:
+        return 0
+    product.install(kubeconfig, kind.CONTEXT, kind.load, own_postgres=False)
+    return _next()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -141,7 +160,8 @@ def _parser() -> argparse.ArgumentParser:
     shared.add_argument("--control-plane", action="store_true", help="without a node: no Pods, no root, free ports")
     shared.add_argument("--state", type=Path, help="the folder of the cluster's state")
     orders = parser.add_subparsers(dest="order", required=True)
-    orders.add_parser("up", parents=[shared], help="bring a cluster up").set_defaults(run=_up)
+    up_order = orders.add_parser("up", parents=[shared], help="bring a cluster up")
+    up_order.set_defaults(run=_up)
     orders.add_parser("down", parents=[shared], help="take it down; nothing is left").set_defaults(run=_down)
     orders.add_parser("status", parents=[shared], help="what runs").set_defaults(run=_status)
     build = orders.add_parser("build", parents=[shared], help="only build the programs")
@@ -160,6 +180,8 @@ def _parser() -> argparse.ArgumentParser:
     engine = orders.add_parser("kind", help="the same with kind")
     engine.add_argument("--down", action="store_true", help="delete it")
     engine.set_defaults(run=_kind)
+    for order in (up_order, engine):
+        order.add_argument("--product", action="store_true", help="and install the chart there, with a PostgreSQL")
     return parser
 
 

@@ -10,7 +10,7 @@ import json
 import platform
 import tarfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from tools.cluster import sandbox
 from tools.cluster.errors import ClusterError
@@ -59,6 +59,31 @@ def write_archive(target: IO[bytes], name: str, layer: IO[bytes], settings: dict
         _add(archive, config_name, io.BytesIO(config_text), len(config_text))
         _add(archive, f"{digest}.tar", layer, _size(layer))
         _add(archive, "manifest.json", io.BytesIO(manifest), len(manifest))
+
+
+def _json(archive: tarfile.TarFile, name: str) -> Any:  # noqa: ANN401 - whatever the file says
+    source = archive.extractfile(name)
+    if source is None:
+        raise ClusterError(f"this is no archive of an image: {name} is no file in it")
+    return json.load(source)
+
+
+def add_layer(image: Path, target: Path, name: str, layer: bytes, settings: dict[str, object] | None = None) -> None:
+    """Write the archive of another image: a plain layer over one that is there, and perhaps other settings."""
+    digest = hashlib.sha256(layer).hexdigest()
+    with tarfile.open(image) as source, tarfile.open(target, mode="w") as archive:
+        (manifest,) = _json(source, "manifest.json")
+        config = _json(source, manifest["Config"])
+        config["config"].update(settings or {})
+        config["rootfs"]["diff_ids"].append(f"sha256:{digest}")
+        config.setdefault("history", []).append({"created_by": "tools.cluster"})
+        for path in manifest["Layers"]:
+            archive.addfile(source.getmember(path), source.extractfile(path))
+        text = json.dumps(config).encode()
+        config_name, layers = f"{hashlib.sha256(text).hexdigest()}.json", [*manifest["Layers"], f"{digest}.tar"]
+        last = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": layers}]).encode()
+        for entry, content in ((config_name, text), (f"{digest}.tar", layer), ("manifest.json", last)):
+            _add(archive, entry, io.BytesIO(content), len(content))
 
 
 def pause_image(program: Path) -> bytes:

@@ -24,14 +24,19 @@ def _base(variable: str, default: str) -> Path:
     return Path(os.environ.get(variable) or Path.home() / default) / "sendonce"
 
 
+def cache() -> Path:
+    """Return the user's cache folder."""
+    return _base("XDG_CACHE_HOME", ".cache")
+
+
 def programs() -> Path:
     """Return the folder of what was built for this version of Kubernetes."""
-    return _base("XDG_CACHE_HOME", ".cache") / f"kubernetes-{KUBERNETES}"
+    return cache() / f"kubernetes-{KUBERNETES}"
 
 
 def image_cache() -> Path:
     """Return the folder of image archives that are worth keeping."""
-    return _base("XDG_CACHE_HOME", ".cache") / "images"
+    return cache() / "images"
 
 
 def linters() -> Path:

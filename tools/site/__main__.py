@@ -15,7 +15,7 @@ from tools.site.staging import SCRIPT, staged
 ROOT = Path(__file__).resolve().parents[2]
 STAGE = ROOT / "build" / "site-docs"
 # Pages that other pages link to and that this checkout need not have.
-COMING = frozenset({"docs/install.md"})
+COMING: frozenset[str] = frozenset()
 
 
 def stage(repository: str) -> None:

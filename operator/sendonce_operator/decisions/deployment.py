@@ -15,6 +15,7 @@ from typing import Any
 
 from sendonce_operator.decisions.facts import Defaults, ProviderFacts, Subject
 from sendonce_operator.decisions.mounts import FILES, authorities_file, store_file, volume_mounts, volumes
+from sendonce_operator.decisions.worker_defaults import WorkerDefaults
 from sendonce_store.spec import API_VERSION, CampaignSpec, CampaignStatus
 
 HASH_ANNOTATION = "sendonce.dev/manifest-hash"
@@ -62,7 +63,7 @@ def deployment(
             "selector": {"matchLabels": _selector(subject.name)},
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": "25%"}},
             "template": {
-                "metadata": _pod_metadata(spec, labels),
+                "metadata": _pod_metadata(spec, labels, defaults),
                 "spec": _pod(subject, spec, providers, defaults),
             },
         },
@@ -119,10 +120,11 @@ def _owner(subject: Subject[CampaignStatus]) -> dict[str, Any]:
     }
 
 
-def _pod_metadata(spec: CampaignSpec, labels: Mapping[str, str]) -> dict[str, Any]:
-    """The spec's labels and annotations; ours win, because the Deployment finds its Pods by them."""
-    annotations = {"kubectl.kubernetes.io/default-container": CONTAINER, **spec.workers.pod_annotations}
-    return {"labels": {**spec.workers.pod_labels, **labels}, "annotations": annotations}
+def _pod_metadata(spec: CampaignSpec, labels: Mapping[str, str], defaults: Defaults) -> dict[str, Any]:
+    """The spec's labels and annotations over the defaults; ours win, because the Deployment finds its Pods by them."""
+    given = {**defaults.pods.pod_annotations, **spec.workers.pod_annotations}
+    annotations = {"kubectl.kubernetes.io/default-container": CONTAINER, **given}
+    return {"labels": {**defaults.pods.pod_labels, **spec.workers.pod_labels, **labels}, "annotations": annotations}
 
 
 def _pod(
@@ -134,12 +136,14 @@ def _pod(
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": grace,
         "securityContext": _pod_security(defaults),
-        "topologySpreadConstraints": [_spread(subject.name)],
+        "topologySpreadConstraints": list(defaults.pods.topology_spread_constraints) or [_spread(subject.name)],
         "containers": [_container(subject, spec, providers, defaults)],
         "volumes": volumes(spec, providers, defaults),
     }
     return (
-        pod | _placement(spec) | ({"serviceAccountName": defaults.service_account} if defaults.service_account else {})
+        pod
+        | _placement(spec, defaults.pods)
+        | ({"serviceAccountName": defaults.service_account} if defaults.service_account else {})
     )
 
 
@@ -158,14 +162,16 @@ def _spread(campaign: str) -> dict[str, Any]:
     }
 
 
-def _placement(spec: CampaignSpec) -> dict[str, Any]:
-    """What the spec says of nodes and images; absent where it says nothing, so that the cluster's defaults count."""
+def _placement(spec: CampaignSpec, defaults: WorkerDefaults) -> dict[str, Any]:
+    """What spec or defaults say of nodes and images; absent where they say nothing: the cluster's defaults count."""
     workers = spec.workers
+    secrets = dict.fromkeys([*workers.image_pull_secrets, *defaults.image_pull_secrets])
     chosen = {
-        "nodeSelector": dict(workers.node_selector),
-        "tolerations": [toleration.to_wire() for toleration in workers.tolerations],
-        "priorityClassName": workers.priority_class_name,
-        "imagePullSecrets": [secret.to_wire() for secret in workers.image_pull_secrets],
+        "nodeSelector": dict(workers.node_selector or defaults.node_selector),
+        "tolerations": [toleration.to_wire() for toleration in workers.tolerations or defaults.tolerations],
+        "affinity": dict(defaults.affinity),
+        "priorityClassName": workers.priority_class_name or defaults.priority_class_name,
+        "imagePullSecrets": [secret.to_wire() for secret in secrets],
     }
     return {name: value for name, value in chosen.items() if value}
 

@@ -6,12 +6,13 @@ Times are aware, in UTC. Nothing here is written to the cluster; the names on th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from sendonce_operator.decisions.progress import Progress
+from sendonce_operator.decisions.worker_defaults import WorkerDefaults
 from sendonce_store.spec import CampaignSpec, CampaignStatus, ProviderSpec, SpecModel
 from sendonce_store.standing import Overview
 
@@ -112,6 +113,7 @@ class Defaults:
     `user`: the numeric user of the Pods, None to leave it to the image or to the cluster. `resources`: for campaigns
     that give none. `environment`: further variables of the worker, such as a proxy. `ca_config_map`: a ConfigMap of
     each campaign's namespace whose key `ca_key` holds the certificate authorities to trust; None: the image's.
+    `pods`: where they run, and what they are labelled with.
     """
 
     image: str
@@ -127,6 +129,7 @@ class Defaults:
     environment: Mapping[str, str] | None = None
     ca_config_map: str | None = None
     ca_key: str = "ca.crt"
+    pods: WorkerDefaults = field(default_factory=WorkerDefaults)
 
 
 @dataclass(frozen=True, slots=True)

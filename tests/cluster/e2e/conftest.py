@@ -1,12 +1,11 @@
-"""The product on a node: the operator as a Pod with its own rights, workers as Pods, their images from the Dockerfiles.
+"""The product on a node: the Helm chart, the operator and workers as Pods, their images from the Dockerfiles.
 
 In: nothing. Out, for a test that asks for `shop`: a namespace with a login of the store and a far end of its own. The
-database and the far end are on this machine, where Pods reach them. The operator runs once per test process.
+database and the far end are on this machine, where Pods reach them. The chart is installed once per test process.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,13 +14,13 @@ from pathlib import Path
 import pytest
 from tests.cluster.e2e import trust
 from tests.cluster.e2e.outside import Database, database
-from tests.cluster.e2e.premises import SYSTEM, Premises
-from tests.cluster.e2e.shop import Shop
-from tests.cluster.e2e.trust import CONFIG_MAP
+from tests.cluster.e2e.premises import Premises
+from tests.cluster.e2e.release import Release, images_as_values, merged
+from tests.cluster.e2e.shop import Shop, config_map
+from tests.cluster.e2e.trust import CONFIG_MAP, Trust
 from tests.cluster.reach import Cluster
 from tools.cluster import product_images
 
-ROOT = Path(__file__).resolve().parents[3]
 # Slow enough that something can be done in the middle of a campaign.
 LATENCY = 0.1
 
@@ -51,31 +50,29 @@ def images(node: Cluster) -> dict[str, str]:
     return {image.program: image.name for image in built}
 
 
-def manifest(images: dict[str, str]) -> str:
-    text = (ROOT / "deploy" / "operator.yaml").read_text("utf-8")
-    for program in ("operator", "worker"):
-        assert f"sendonce-{program}:0.1.0\n" in text
-        text = text.replace(f"sendonce-{program}:0.1.0\n", f"{images[program]}\n")
-    first = "        - name: SENDONCE_WORKER_IMAGE\n"
-    assert first in text
-    return text.replace(first, f"        - name: SENDONCE_WORKER_CA_CONFIGMAP\n          value: {CONFIG_MAP}\n{first}")
+@pytest.fixture(scope="session")
+def trusted(tmp_path_factory: pytest.TempPathFactory) -> Trust:
+    """Return the authorities that workers trust."""
+    return trust.make(tmp_path_factory.mktemp("trust"))
 
 
 @pytest.fixture(scope="session")
-def product(node: Cluster, store: Database, images: dict[str, str]) -> Cluster:
-    """Return the cluster with CRDs and the operator, which is ready."""
-    node.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
-    node.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-    node.kubectl("apply", "-f-", stdin=manifest(images))
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "sendonce-store"}}
-    node.kubectl("-n", SYSTEM, "apply", "-f-", stdin=json.dumps({**secret, "stringData": {"dsn": store.in_pods}}))
-    node.kubectl("-n", SYSTEM, "rollout", "status", "deployment/sendonce-operator", "--timeout=120s")
+def release(node: Cluster, store: Database, images: dict[str, str], trusted: Trust) -> Release:
+    """Return the Helm release, which is not there yet."""
+    values = merged(images_as_values(images), {"workers": {"caConfigMap": {"name": CONFIG_MAP}}})
+    return Release(node, values, store.in_pods, config_map(CONFIG_MAP, **{"ca.crt": trusted.authority}))
+
+
+@pytest.fixture(scope="module")
+def product(node: Cluster, release: Release) -> Cluster:
+    """Return the cluster with the chart installed as it comes."""
+    release.ensure()
     return node
 
 
-@pytest.fixture(scope="session")
-def premises(product: Cluster, store: Database, host: str, tmp_path_factory: pytest.TempPathFactory) -> Premises:
-    return Premises(product, store, host, trust.make(tmp_path_factory.mktemp("trust")))
+@pytest.fixture(scope="module")
+def premises(product: Cluster, store: Database, host: str, trusted: Trust) -> Premises:
+    return Premises(product, store, host, trusted)
 
 
 @pytest.fixture

@@ -22,7 +22,6 @@ from psycopg.conninfo import make_conninfo
 
 from sendonce_cli.embedded import EmbeddedPostgres
 from sendonce_cli.simulate.ledger import Ledger
-from sendonce_store.migrate import migrate
 
 OWNER, PASSWORD = "sendonce_owner", "the-owner-s"
 # The superuser needs no password on this machine; everybody else needs one, as with a server of one's own.
@@ -82,7 +81,7 @@ class Database:
 
 @contextmanager
 def database(folder: Path, host: str) -> Iterator[Database]:
-    """Run a PostgreSQL of our own, with a migrated store, that listens at `host` too."""
+    """Run a PostgreSQL of our own, with a database that the chart migrates, that listens at `host` too."""
     rules = folder / "pg_hba.conf"
     rules.write_text(_WHO_MAY, "ascii")
     rules.chmod(0o644)
@@ -90,12 +89,11 @@ def database(folder: Path, host: str) -> Iterator[Database]:
     asyncio.run(server.start())
     try:
         with psycopg.connect(server.dsn(), autocommit=True) as connection:
-            connection.execute(f"CREATE ROLE {OWNER} LOGIN CREATEROLE PASSWORD '{PASSWORD}'")
+            connection.execute(f"CREATE ROLE {OWNER} LOGIN CREATEROLE CREATEDB PASSWORD '{PASSWORD}'")
             connection.execute(f"CREATE DATABASE sendonce OWNER {OWNER}")
         here = make_conninfo(server.dsn("sendonce", tcp=True), user=OWNER, password=PASSWORD)
-        asyncio.run(migrate(here))
         with relay(host, server.port) as port:
-            address = make_conninfo(host=host, port=port, dbname="sendonce", sslmode="disable")
+            address = f"postgresql://{host}:{port}/sendonce?sslmode=disable"
             in_pods = make_conninfo(address, user=OWNER, password=PASSWORD)
             yield Database(here, in_pods, address, server.dsn())
     finally:

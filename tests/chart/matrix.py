@@ -1,0 +1,73 @@
+"""Values that between them turn every part of the chart on and off. Plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DIGEST = "sha256:" + "a1" * 32
+ADDRESS = "postgresql://db.example:5432/sendonce"
+PLACEMENT: dict[str, Any] = {
+    "podLabels": {"team": "platform"},
+    "podAnnotations": {"mesh": "off"},
+    "nodeSelector": {"pool": "batch"},
+    "tolerations": [{"key": "batch", "operator": "Exists"}],
+    "priorityClassName": "high",
+}
+SPREAD: dict[str, Any] = {
+    "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
+    "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
+}
+
+MATRIX: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "standby": {"mode": "Standby"},
+    "logins by the operator": {"store": {"address": ADDRESS}},
+    "images by digest from a registry": {
+        "image": {"registry": "registry.example.com/platform/", "pullSecrets": [{"name": "registry"}]},
+        **{part: {"image": {"digest": DIGEST}} for part in ("operator", "workers", "cli")},
+    },
+    "every placement": {
+        "commonLabels": {"cost": "a"},
+        "commonAnnotations": {"owner": "b"},
+        "operator": {**PLACEMENT, **SPREAD, "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy.example:1"}]},
+        "workers": {**PLACEMENT, **SPREAD, "imagePullSecrets": [{"name": "registry"}], "env": {"A": "b"}},
+        "cli": {**PLACEMENT, "extraEnv": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]},
+    },
+    "try-out": {"postgresql": {"enabled": True}},
+    "try-out without a volume": {
+        "postgresql": {"enabled": True, "storage": {"persistent": False}, "image": {"digest": DIGEST}},
+    },
+    "network policies": {
+        "networkPolicy": {
+            "enabled": True,
+            "metricsFrom": [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}],
+            "extraEgress": [{"ports": [{"protocol": "TCP", "port": 3128}]}],
+            "workerNamespaces": ["shop", "bank"],
+        },
+        "postgresql": {"enabled": True},
+    },
+    "monitoring": {
+        "monitoring": {
+            "podMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+            "prometheusRule": {"enabled": True},
+            "dashboard": {"enabled": True},
+            "scrapeAnnotations": True,
+        },
+    },
+    "roles and Argo CD": {
+        "rbac": {"editor": {"aggregateToEdit": True, "aggregateToAdmin": True}},
+        "argocd": {"healthConfigMap": True},
+    },
+    "as little as can be": {
+        "crds": {"create": False},
+        "migrations": {"enabled": False},
+        "tests": {"enabled": False},
+        "rbac": {"create": False, **{role: {"create": False} for role in ("viewer", "editor", "recipients")}},
+        "operator": {"serviceAccount": {"create": False}, "podDisruptionBudget": {"enabled": False}},
+    },
+    "users by the cluster": {part: {"user": 0} for part in ("operator", "workers", "cli")},
+    "other names": {
+        "fullnameOverride": "notifier",
+        "workers": {"storeSecret": {"name": "login", "key": "url"}, "caConfigMap": {"name": "authorities"}},
+    },
+}
