@@ -1,4 +1,4 @@
-"""The chart on a node: an install that proves itself, and its whole life with a campaign under way."""
+"""The chart on a node, as docs/install.md has it: an install that proves itself, and a life with a campaign at work."""
 
 from __future__ import annotations
 
