@@ -21,16 +21,20 @@ _STORE = Path(__file__).with_name("earlier_store.py")
 PACKAGES = ("store/sendonce_store", "operator/sendonce_operator", "worker/sendonce_worker")
 
 
-def unpack(folder: Path) -> Path:
-    """Write the programs' packages of that version into a folder, as `sendonce_store` and so on; returns the folder."""
-    command = ["git", "-C", str(ROOT), "archive", "--format=tar", COMMIT, *PACKAGES]
+def unpack(folder: Path, *parts: str, keep: str = "") -> Path:
+    """Write parts of that version into a folder, without their first folder, which `keep` replaces; returns the folder.
+
+    By default they are the packages of the programs: `sendonce_store` and so on.
+    """
+    command = ["git", "-C", str(ROOT), "archive", "--format=tar", COMMIT, *(parts or PACKAGES)]
     done = subprocess.run(command, capture_output=True, check=False)
     cure = "fetch the history (git fetch --unshallow; in CI a checkout with fetch-depth: 0)"
     assert done.returncode == 0, f"{VERSION} is commit {COMMIT}, which is not in this clone: {cure}: {done.stderr!r}"
     with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
         for entry in archive:
-            _, _, entry.name = entry.name.partition("/")
+            entry.name = entry.name.partition("/")[2]
             if entry.name:
+                entry.name = keep + entry.name
                 archive.extract(entry, folder, filter="data")
     return folder
 

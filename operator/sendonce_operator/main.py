@@ -189,9 +189,18 @@ def kopf_settings() -> kopf.OperatorSettings:
     return settings
 
 
+def complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what went wrong in kopf's loop, but not of watches that its end closes in the middle of a line."""
+    if "asyncgen" in context:
+        logger.debug("%s: %r", context["message"], context.get("exception"))
+    else:
+        loop.default_exception_handler(context)
+
+
 async def watch(desk: Desk, settings: OperatorSettings, stop: Future[None]) -> None:
     """Let kopf watch until told to stop. Raises what kopf ends with: a watch that fails ends all of it."""
     port = settings.health_port
+    asyncio.get_running_loop().set_exception_handler(complain)
     await kopf.operator(
         registry=register(desk, settings),
         settings=kopf_settings(),

@@ -166,6 +166,16 @@ async def accepted(api: Cluster, count: int) -> None:
         await asyncio.sleep(1)
 
 
+async def shown(api: Cluster, count: int) -> None:
+    """Wait until every status says how many deliveries there are: what is measured begins after that wave."""
+    while True:
+        found = (await api.get(f"{BASE}/notificationcampaigns"))["items"]
+        totals = [((one.get("status") or {}).get("deliveries") or {}).get("total") for one in found]
+        if totals.count(DELIVERIES) >= count:
+            return
+        await asyncio.sleep(1)
+
+
 async def under_way(conn: Connection) -> None:
     """Make rows as if all campaigns were being sent."""
     for statement in _UNDER_WAY:
@@ -264,6 +274,7 @@ async def measure(server: Server, folder: Path, count: int, seconds: float) -> l
         await make_campaigns(api, count)
         await accepted(api, count)
         await under_way(conn)
+        await shown(api, count)
         look = Look(conn, kubeconfig, operator.pid, seconds)
         some, every = await look.at(SHARE, 0), await look.at(1, round(seconds))
         most = _peak(operator.pid)

@@ -25,7 +25,7 @@ def _commands(command: click.Command, context: click.Context) -> Iterator[click.
 
 EXAMPLES = sorted({
     _END.split(found["arguments"])[0]
-    for command in _commands(cli, click.Context(cli))
+    for command in _commands(cli, click.Context(cli, **cli.context_settings))
     for found in _EXAMPLE.finditer(command.epilog or "")
 })  # fmt: skip
 
@@ -35,7 +35,7 @@ def test_the_program_takes_it(example: str, monkeypatch: pytest.MonkeyPatch) -> 
     # those that name no store mean the reader's own
     monkeypatch.setenv("SENDONCE_DATABASE", "postgresql://owner@db.example/sendonce")
     command: click.Command = cli
-    context, arguments = click.Context(cli, info_name="sendonce"), shlex.split(example)
+    context, arguments = click.Context(cli, info_name="sendonce", **cli.context_settings), shlex.split(example)
     while isinstance(command, click.Group):
         name = arguments.pop(0)
         found = command.get_command(context, name)

@@ -71,6 +71,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine without Go, where nothing has been built."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv(workflows.REQUIRE_VARIABLE, raising=False)
     return tmp_path
 
 

@@ -159,7 +159,7 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command("simulate", epilog=_EPILOG)
+@click.command("simulate", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @_with_options
 def simulate_command(**options: object) -> None:
     """Run a far end that takes messages by HTTP and SMTP, and misbehaves on order.

@@ -67,6 +67,7 @@ async def place(control_plane: Cluster, admin_dsn: str, template: str) -> AsyncI
                 await pods[1].aclose()
                 await stage.aclose()
                 await clear(stage)
+    await asyncio.to_thread(control_plane.kubectl, "delete", "-f", str(ROOT / "deploy/operator.yaml"), "--timeout=60s")
     for one in (dsn, copy):
         await drop_database(admin_dsn, one)
 

@@ -15,7 +15,7 @@ from tests.cluster.e2e.shop import Object, Pod, Shop, campaign, config_map, keye
 SOME = 20
 # how long the far end takes for a message: the campaign must not be over before the operator is back
 SLOW, QUICK = 1, 0.02
-OPERATOR = "app.kubernetes.io/name=sendonce-operator"
+OPERATOR = "app.kubernetes.io/part-of=sendonce,app.kubernetes.io/component=operator"
 
 
 @pytest.fixture(scope="module")

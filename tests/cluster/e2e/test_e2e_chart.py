@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -76,8 +77,11 @@ def old_shop(
 
 @pytest.fixture
 def chart_before(release: Release, tmp_path: Path) -> Path:
-    """The chart as a package of the version before."""
-    done = release.helm("package", str(CHART), f"--version={earlier.VERSION}", f"--destination={tmp_path}")
+    """The chart as a package of the version before, with the CRDs of that."""
+    chart = tmp_path / "chart"
+    shutil.copytree(CHART, chart)
+    earlier.unpack(chart / "files", "crds", keep="crds/")
+    done = release.helm("package", str(chart), f"--version={earlier.VERSION}", f"--destination={tmp_path}")
     assert done.returncode == 0, done.stderr
     return tmp_path / f"sendonce-{earlier.VERSION}.tgz"
 
@@ -193,6 +197,8 @@ def test_a_database_that_cannot_be_reached_is_told_and_nothing_is_installed(rele
     assert done.returncode != 0
     assert "database sendonce at 127.0.0.1:9 can't be used" in done.stderr
     assert "secret" not in done.stderr.replace("Secret", "")
+    # those of the release that was taken away may still be ending
+    release.cluster.kubectl("-n", SYSTEM, "wait", "--for=delete", "pods", *OURS, "--timeout=90s")
     there = release.cluster.kubectl("-n", SYSTEM, "get", "deploy,jobs,pods,serviceaccounts", *OURS, "-o", "name")
     assert there == ""
     assert (

@@ -20,8 +20,6 @@ from tests.cluster.e2e.premises import Premises
 from tests.cluster.e2e.shop import Object, Shop
 from tests.cluster.e2e.trust import NAMES
 
-from sendonce_worker.providers.registry import FACTORIES
-
 LABELS = {"sendonce.dev/twilio": "yes"}
 FIELDS = ("to", "To", "message.token")
 AT_ONCE = ("breach-notice-urgent", "line-then-email", "push-1500000-presigned-ndjson", "query-another-database")
@@ -171,15 +169,6 @@ def test_the_canary_is_sent_and_the_rest_when_a_person_promotes_it(market: Marke
     assert market.got(people) == once(people)
 
 
-@pytest.mark.skipif("Twilio" in FACTORIES, reason="workers speak to Twilio: see the next test")
-def test_a_type_of_provider_that_workers_do_not_know_yet_is_named(market: Market) -> None:
-    def told() -> bool:
-        return "Twilio is not supported yet" in market.other.condition(FLASH, "Stalled")[2]
-
-    market.other.until(told, "the condition says why nothing is sent")
-
-
-@pytest.mark.skipif("Twilio" not in FACTORIES, reason="workers do not speak to Twilio yet")
 def test_sms_go_to_who_is_awake_and_expire_for_who_sleeps_past_the_deadline(market: Market) -> None:
     shop = market.other
     shop.until(lambda: shop.condition(FLASH, "Ready")[1] == "QuietHours", "only sleepers are left")

@@ -113,7 +113,7 @@ async def installed(scene: Scene) -> AsyncIterator[Scene]:
     kubectl = scene.stage.cluster.kubectl
     await asyncio.to_thread(kubectl, "apply", "-f", manifest)
     yield scene
-    await asyncio.to_thread(kubectl, "delete", "-f", manifest, "--wait=false")
+    await asyncio.to_thread(kubectl, "delete", "-f", manifest, "--timeout=60s")
 
 
 @pytest.mark.parametrize("alert", alert_names())

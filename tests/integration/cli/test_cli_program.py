@@ -31,7 +31,7 @@ def test_the_reference_says_what_the_help_says() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_help_with_examples(name: str) -> None:
-    context = click.Context(cli, info_name="sendonce")
+    context = click.Context(cli, info_name="sendonce", **cli.context_settings)
     command = cli.get_command(context, name)
     assert command is not None
     commands = command.commands.values() if isinstance(command, click.Group) else [command]

@@ -17,13 +17,12 @@ from sendonce_operator.runtime import Runtime
 from sendonce_store.operating import ProviderState
 
 COUNT = 1000
-NOW = datetime.now(UTC)
 VERSIONS = count(100)
 LABELS = {"namespace": "shop", "provider": "api"}
 
 
 def ago(**time: float) -> str:
-    return (NOW - timedelta(**time)).isoformat(timespec="seconds")
+    return (datetime.now(UTC) - timedelta(**time)).isoformat(timespec="seconds")
 
 
 def ready(status: str, reason: str) -> dict[str, Any]:
@@ -85,9 +84,10 @@ async def test_objects_that_are_gone_leave_nothing(runtime: Runtime, measuring: 
 
 async def test_a_provider_is_shown_while_it_is_there(runtime: Runtime, measuring: Measuring) -> None:
     key = Key(PROVIDER, "shop", "api")
-    until = NOW + timedelta(hours=1)
+    now = datetime.now(UTC)
+    until = now + timedelta(hours=1)
     state = ProviderState("shop", PROVIDER, "api", suspended=False, paused_until=until, pause_code="429",
-                          pause_message="slow down", pauses_in_row=3, now=NOW)  # fmt: skip
+                          pause_message="slow down", pauses_in_row=3, now=now)  # fmt: skip
     runtime.pauses = {key: state}
     runtime.watched.note(PROVIDER, PROVIDER_BODY)
     await measuring.measure()
