@@ -14,7 +14,7 @@ import os
 import ssl
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,23 +157,23 @@ async def make_campaigns(api: Cluster, count: int) -> None:
     await asyncio.gather(*(make(no) for no in range(count)))
 
 
-async def accepted(api: Cluster, count: int) -> None:
-    """Wait until every campaign has its row and its first status."""
+async def until_all(api: Cluster, count: int, holds: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Wait until the statuses of so many campaigns say what they are to."""
     while True:
         found = (await api.get(f"{BASE}/notificationcampaigns"))["items"]
-        if sum(1 for one in found if (one.get("status") or {}).get("conditions")) >= count:
+        if sum(holds(one.get("status") or {}) for one in found) >= count:
             return
         await asyncio.sleep(1)
 
 
-async def shown(api: Cluster, count: int) -> None:
-    """Wait until every status says how many deliveries there are: what is measured begins after that wave."""
-    while True:
-        found = (await api.get(f"{BASE}/notificationcampaigns"))["items"]
-        totals = [((one.get("status") or {}).get("deliveries") or {}).get("total") for one in found]
-        if totals.count(DELIVERIES) >= count:
-            return
-        await asyncio.sleep(1)
+def is_accepted(status: Mapping[str, Any]) -> bool:
+    """Whether the campaign has its row and its first status."""
+    return bool(status.get("conditions"))
+
+
+def is_under_way(status: Mapping[str, Any]) -> bool:
+    """Whether it says how many deliveries there are: what is measured begins after that wave."""
+    return (status.get("deliveries") or {}).get("total") == DELIVERIES
 
 
 async def under_way(conn: Connection) -> None:
@@ -184,7 +184,7 @@ async def under_way(conn: Connection) -> None:
 
 # --- the measurement -------------------------------------------------------------------------------------------------
 async def change(conn: Connection, shown: Shown, seconds: float, each: int, already: int) -> None:
-    """One more delivery of each so-manieth campaign has ended, every second."""
+    """One more delivery has ended, every second, of one campaign in `each`."""
     begin = time.time()
     for step in range(1, round(seconds) + 1):
         sent = already + step
@@ -245,7 +245,7 @@ class Look:
     seconds: float
 
     async def at(self, each: int, already: int) -> Figures:
-        """Change each so-manieth campaign every second for a while."""
+        """Change one campaign in `each` every second for a while; so many deliveries had ended `already`."""
         shown, cpu = Shown(), cpu_seconds(self.pid)
         async with watching(self.kubeconfig, shown):
             await change(self.conn, shown, self.seconds, each, already)
@@ -272,9 +272,9 @@ async def measure(server: Server, folder: Path, count: int, seconds: float) -> l
         running(sys.executable, "-P", "-m", "sendonce_operator", env=operator_environment(kubeconfig, dsn)) as operator,
     ):
         await make_campaigns(api, count)
-        await accepted(api, count)
+        await until_all(api, count, is_accepted)
         await under_way(conn)
-        await shown(api, count)
+        await until_all(api, count, is_under_way)
         look = Look(conn, kubeconfig, operator.pid, seconds)
         some, every = await look.at(SHARE, 0), await look.at(1, round(seconds))
         most = _peak(operator.pid)
