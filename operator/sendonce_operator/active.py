@@ -37,6 +37,12 @@ logger = logging.getLogger(__name__)
 SIDE_BY_SIDE = 12
 
 
+def in_turn(runtime: Runtime) -> list[Key]:
+    """All campaigns; whose status was written longest ago comes first, for there may not be time for all."""
+    keys = [key for key in runtime.watched.campaigns if key in runtime.tracked]
+    return sorted(keys, key=lambda key: runtime.tracked[key].patched_at)
+
+
 class ActiveLoop:
     """Looks after all campaigns."""
 
@@ -93,8 +99,7 @@ class ActiveLoop:
         else:
             runtime.store_down = None
             runtime.metrics.store_up.set(1)
-        keys = [key for key in runtime.watched.campaigns if key in runtime.tracked]
-        await asyncio.gather(*(self._one(key, overviews) for key in keys))
+        await asyncio.gather(*(self._one(key, overviews) for key in in_turn(runtime)))
 
     def _forget_gone(self) -> None:
         runtime = self._runtime
@@ -133,6 +138,7 @@ class ActiveLoop:
             found = await ledger.overviews_of(conn, wanted) if wanted else []
             await self._note_owners(conn, {each: mine[each].uid for each in wanted if each in active})
             states = await operating.provider_states(conn)
+        runtime.read_at = asyncio.get_running_loop().time()
         runtime.pauses = {Key(state.kind, state.namespace, state.name): state for state in states}
         return {overview.id: overview for overview in found}
 

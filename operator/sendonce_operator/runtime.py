@@ -76,6 +76,7 @@ class Runtime:
         self.synced: dict[Key, tuple[str, int]] = {}  # providers that the store has, as of which generation
         self.gone: set[Key] = set()  # providers whose objects were deleted, and that the store may not know of yet
         self.pauses: dict[Key, operating.ProviderState] = {}
+        self.read_at = float("inf")  # when the store was last read for all campaigns, by the loop's clock
         self.store_down: str | None = None  # why the store can't be used now
         self._store_id: str | None = None
 

@@ -27,7 +27,7 @@ class OperatorSettings:
     health_port: int | None = 8080
     metrics_port: int | None = 9090
     tick: float = 1.0
-    status_interval: float = 4.0  # an object's status is written no more often
+    status_interval: float = 3.0  # an object's status is written no more often
     resync: float = 60.0
     owner_silence: float = 90.0  # an owner that nobody has looked after for so long is gone
     log_level: str = "INFO"
@@ -50,7 +50,7 @@ def read_settings(env: Mapping[str, str] = os.environ) -> OperatorSettings:
         health_port=_port(env, "SENDONCE_HEALTH_PORT", 8080),
         metrics_port=_port(env, "SENDONCE_METRICS_PORT", 9090),
         tick=number(env, "SENDONCE_TICK_SECONDS", 1.0, float, 0.05, 60),
-        status_interval=number(env, "SENDONCE_STATUS_SECONDS", 4.0, float, 0, 600),
+        status_interval=number(env, "SENDONCE_STATUS_SECONDS", 3.0, float, 0, 600),
         resync=number(env, "SENDONCE_RESYNC_SECONDS", 60.0, float, 1, 3600),
         owner_silence=number(env, "SENDONCE_OWNER_SECONDS", 90.0, float, 5, 3600),
         log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),

@@ -29,6 +29,8 @@ async def show(runtime: Runtime, key: Key, tracked: Tracked, overview: Overview 
     campaign = runtime.watched.campaigns.get(key)
     if campaign is None or campaign.subject.uid != tracked.uid or not may_write(runtime, tracked.patched_at):
         return
+    if overview is not None and _is_stale(runtime):
+        return
     if overview is not None:
         await _read_errors(runtime, tracked, overview)
     if overview is None and tracked.refusal is None and not runtime.store_down and campaign.wire.get("conditions"):
@@ -45,6 +47,11 @@ async def show(runtime: Runtime, key: Key, tracked: Tracked, overview: Overview 
         tracked.shown, tracked.shown_at = _timeless(situation), began
     if overview is not None and overview.ended is not None and tracked.refusal is None:
         _settle(runtime, campaign, tracked)
+
+
+def _is_stale(runtime: Runtime) -> bool:
+    """Whether what was read is older than a look: when writes take long, the rest waits for what is true by then."""
+    return asyncio.get_running_loop().time() - runtime.read_at > runtime.settings.tick
 
 
 def situation_of(runtime: Runtime, campaign: Campaign, tracked: Tracked, overview: Overview | None) -> Situation:

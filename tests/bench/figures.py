@@ -56,8 +56,8 @@ TARGETS = (
     Target("pace_used", 98, of="value"),
     Target("operator_memory_peak", 200, at_least=False, of="value"),
     Target("operator_status_age", 5, at_least=False, of="value"),
-    Target("operator_writes", 0.27, at_least=False),
-    Target("operator_all_writes", 0.27, at_least=False),
+    Target("operator_writes", 0.36, at_least=False),
+    Target("operator_all_writes", 0.36, at_least=False),
     Target("memory_growth", 1.1, at_least=False),
 )
 _BY_NAME = {target.name: target for target in TARGETS}

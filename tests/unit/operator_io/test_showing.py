@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.operator_io.conftest import Recorder
+from tests.unit.operator_io.conftest import CAMPAIGN_BODY, Recorder
 from tests.unit.operator_io.test_conducting_alone import WAITS
 
 from sendonce_operator import showing
+from sendonce_operator.active import in_turn
 from sendonce_operator.decisions.facts import Situation
 from sendonce_operator.decisions.status import status
 from sendonce_operator.objects import Campaign
@@ -50,6 +52,28 @@ async def test_a_change_is_shown_at_once_after_a_quiet_time_and_else_after_the_i
     assert cluster.status["deliveries"]["sent"] == 1
     # three looks have passed, and the fourth is a little early
     tracked.patched_at -= runtime.settings.status_interval - 0.1
+    await showing.show(runtime, campaign.key, tracked, after(3))
+    assert cluster.status["deliveries"]["sent"] == 3
+
+
+def test_whose_status_was_written_longest_ago_comes_first(runtime: Runtime, campaign: Campaign) -> None:
+    for name, patched_at in (("late", 7.0), ("early", 3.0), ("never", LONG_AGO)):
+        body = {**CAMPAIGN_BODY, "metadata": {**CAMPAIGN_BODY["metadata"], "name": name, "uid": name}}
+        noted = runtime.watched.note(campaign.key.kind, body)
+        assert noted is not None
+        runtime.track(noted).patched_at = patched_at
+    assert [key.name for key in in_turn(runtime)] == ["never", "early", "late"]
+
+
+async def test_what_was_read_too_long_ago_waits_for_the_next_look(
+    runtime: Runtime, campaign: Campaign, tracked: Tracked, cluster: Recorder
+) -> None:
+    await showing.show(runtime, campaign.key, tracked, after(1))
+    tracked.patched_at = LONG_AGO
+    runtime.read_at = asyncio.get_running_loop().time() - runtime.settings.tick - 0.1
+    await showing.show(runtime, campaign.key, tracked, after(2))
+    assert cluster.status["deliveries"]["sent"] == 1
+    runtime.read_at = asyncio.get_running_loop().time()
     await showing.show(runtime, campaign.key, tracked, after(3))
     assert cluster.status["deliveries"]["sent"] == 3
 
