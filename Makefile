@@ -16,7 +16,7 @@ TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench crds chart-docs docs site clean \
-  cluster cluster-down cluster-programs kind images
+  cluster cluster-down cluster-programs far-ends kind images
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -24,7 +24,7 @@ help: ## List the targets
 demo: $(READY) ## Send one campaign to 2,000 people, once, through kills, and prove it
 	$(BIN)/python -m sendonce_cli.demo
 
-test: cluster-programs ## Run all tests (PYTEST_FLAGS="-k pace" for some, JOBS=1 for one at a time)
+test: cluster-programs far-ends ## Run all tests (PYTEST_FLAGS="-k pace" for some, JOBS=1 for one at a time)
 	$(TESTS) $(PYTEST_FLAGS)
 
 test-fast: $(READY) ## Run the unit tests: no database, no network
@@ -67,6 +67,9 @@ cluster-down: $(READY) ## Take it down; nothing of it is left
 
 cluster-programs: $(READY) ## Build the programs of Kubernetes that the tests can use here, once
 	$(BIN)/python -m tools.cluster build --for-tests
+
+far-ends: $(READY) ## Build the S3 server that the tests import from, once
+	$(BIN)/python -m tools.versitygw
 
 kind: $(READY) ## The same with kind, where Docker is there
 	$(BIN)/python -m tools.cluster kind --product

@@ -23,6 +23,8 @@ from sendonce_store.spec import (
     Path,
     Problem,
     ProviderSpec,
+    SecretKeyRef,
+    SecretRef,
     SpecError,
 )
 from sendonce_worker.attaching import described
@@ -124,18 +126,22 @@ def _missing_files(document: Document, spec: CampaignSpec, materials: Materials)
     if config_map and config_map.key not in materials.config_map(config_map.name):
         here: Path = ("spec", "recipients", "configMapKeyRef")
         yield document.problem(here, materials.missing("ConfigMap", config_map.name, config_map.key))
-    secrets = {
+    secrets: dict[Path, SecretKeyRef | None] = {
         ("secretKeyRef",): recipients.secret_key_ref,
         ("http", "urlSecretKeyRef"): http.url_secret_key_ref if http else None,
         ("postgres", "dsnSecretKeyRef"): postgres.dsn_secret_key_ref if postgres else None,
+        ("mysql", "dsnSecretKeyRef"): recipients.mysql.dsn_secret_key_ref if recipients.mysql else None,
     }
     for path, ref in secrets.items():
         if ref is not None and ref.key not in materials.secret(ref.name):
             yield document.problem(("spec", "recipients", *path), materials.missing("Secret", ref.name, ref.key))
-    headers = http.headers_secret_ref if http else None
-    if headers is not None and not materials.secret(headers.name):
-        here = ("spec", "recipients", "http", "headersSecretRef")
-        yield document.problem(here, materials.missing("Secret", headers.name))
+    whole: dict[Path, SecretRef | None] = {
+        ("http", "headersSecretRef"): http.headers_secret_ref if http else None,
+        ("s3", "credentialsSecretRef"): recipients.s3.credentials_secret_ref if recipients.s3 else None,
+    }
+    for path, secret in whole.items():
+        if secret is not None and not materials.secret(secret.name):
+            yield document.problem(("spec", "recipients", *path), materials.missing("Secret", secret.name))
 
 
 def spec_of(document: Document) -> ProviderSpec:

@@ -17,7 +17,7 @@ from sendonce_rendering import CompiledMessage, RenderError
 from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.spec import CampaignSpec, Path, Problem
 from sendonce_store.spec.channels import ADDRESS_COLUMNS
-from sendonce_worker.importing import Files, ImportSourceError, normalise_rows, open_import, read_query
+from sendonce_worker.importing import Files, ImportSourceError, asks_a_database, normalise_rows, open_import, read_rows
 
 __all__ = ["Rows", "look", "recipient_blocks"]
 
@@ -37,15 +37,13 @@ class Rows:
 async def recipient_blocks(spec: CampaignSpec, materials: Materials) -> AsyncGenerator[Rows, None]:
     """The whole source, block by block. Raises ImportSourceError."""
     channels, files = [message.channel.value for message in spec.messages], Files(materials.root)
-    postgres = spec.recipients.postgres
-    if postgres is None:
+    if not asks_a_database(spec.recipients):
         async with aclosing(open_import(spec.recipients, channels, files)) as blocks:
             async for block in blocks:
                 yield Rows(block.recipients, block.rejected)
         return
-    dsn = files.secret_text(postgres.dsn_secret_key_ref, "spec.recipients.postgres.dsnSecretKeyRef")
     line = 1
-    async with aclosing(read_query(dsn, postgres.query, channels)) as pages:
+    async with aclosing(read_rows(spec.recipients, channels, files)) as pages:
         async for page in pages:
             outcome = normalise_rows(page, line, channels)
             line += len(page)

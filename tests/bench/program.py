@@ -1,6 +1,6 @@
 """The benchmark: what is compared with what, in which order, and where the figures go.
 
-    load average → PostgreSQL → sinks → HTTP, SMTP, newsletter, import and memory, claim, pace, operator
+    load average → PostgreSQL → sinks → HTTP, SMTP, newsletter, import and memory, sources, claim, pace, operator
                                                                                      → build/bench.json and a table
 
 A missed target is said, and is no failure: the exit code tells whether it ran.
@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench import claiming, million, newsletter, operating, pacing, sending
+from tests.bench import claiming, million, newsletter, operating, pacing, sending, sources
 from tests.bench.figures import Row, table, write
 from tests.bench.sending import Scale
 from tests.bench.server import Server, server, version
@@ -64,6 +64,12 @@ async def _import(plan: Plan, using: Server, folder: Path) -> list[Row]:
         return await million.measure(using, sink, folder, people, send=send)
 
 
+async def _sources(plan: Plan, using: Server, folder: Path) -> list[Row]:
+    people = 100_000 if plan.quick else 1_000_000
+    _announce(f"sources: {people:,} recipients through each")
+    return await sources.measure(using, folder, people)
+
+
 async def _claim(plan: Plan, using: Server, folder: Path) -> list[Row]:
     history = 1_000_000 if plan.quick else 10_000_000
     _announce(f"claim: {history:,} finished rows against none")
@@ -89,6 +95,7 @@ PHASES: dict[str, Phase] = {
     "newsletter": _newsletter,
     "import": _import,
     "memory": _import,
+    "sources": _sources,
     "claim": _claim,
     "pace": _pace,
     "operator": _operator,

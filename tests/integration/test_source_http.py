@@ -6,9 +6,10 @@ import hashlib
 import logging
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,8 @@ class FarEnd:
     ranges: bool = True
     cuts: list[int] = field(default_factory=list)
     on_request: Callable[[int], None] = lambda _: None
+    # a part that was asked for has at most so many bytes
+    longest_part: int = 1 << 30
     asked: list[dict[str, str]] = field(default_factory=list)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -54,9 +57,9 @@ class FarEnd:
         response = web.StreamResponse(status=206 if start else self.status, headers=self.headers)
         if self.etag:
             response.headers["ETag"] = self.etag
+        rest = self.body[start:][: self.longest_part if start else None]
         if start:
-            response.headers["Content-Range"] = f"bytes {start}-{len(self.body) - 1}/{len(self.body)}"
-        rest = self.body[start:]
+            response.headers["Content-Range"] = f"bytes {start}-{start + len(rest) - 1}/{len(self.body)}"
         response.content_length = len(rest)
         await response.prepare(request)
         cut = self.cuts.pop(0) if self.cuts else len(rest)
@@ -98,6 +101,26 @@ async def far_end(serve: Callable[..., object]) -> FarEnd:
     far_end = FarEnd()
     far_end.url = await serve(far_end.handle) + "/readers.csv"  # type: ignore[misc]
     return far_end
+
+
+@pytest.fixture
+async def serve_raw() -> AsyncIterator[Callable[[bytes], Awaitable[str]]]:
+    """Start a server that answers each request with these bytes and closes the connection; the URL."""
+    servers: list[asyncio.Server] = []
+
+    async def start(answer: bytes) -> str:
+        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            await writer.drain()
+            writer.close()
+
+        servers.append(await asyncio.start_server(handle, "127.0.0.1", 0))
+        return f"http://127.0.0.1:{servers[-1].sockets[0].getsockname()[1]}/readers.csv"
+
+    yield start
+    for server in servers:
+        server.close()
 
 
 @pytest.fixture
@@ -200,6 +223,76 @@ async def test_a_new_version_while_the_connection_is_cut_is_refused(far_end: Far
     far_end.cuts, far_end.on_request = [400_000], change
     with pytest.raises(SourceChangedError, match="its ETag is another one"):
         await read(spec(far_end.url), files)
+
+
+async def test_a_part_that_is_shorter_than_was_asked_for_is_no_end(far_end: FarEnd, files: Files) -> None:
+    far_end.cuts, far_end.longest_part = [400_000], 50_000
+    assert lines(await read(spec(far_end.url), files)) == EVERY_LINE
+    starts = [int(headers["Range"][6:-1]) for headers in far_end.asked[1:]]
+    assert [later - earlier for earlier, later in pairwise(starts)] == [50_000] * (len(starts) - 1)
+    assert len(starts) > 2
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+async def test_a_list_that_grows_while_the_connection_is_cut_is_refused_though_it_begins_as_before(
+    far_end: FarEnd, files: Files, ranges: bool
+) -> None:
+    def grow(number: int) -> None:
+        if number == 2:
+            far_end.body = LIST + b"eve@example.com,Eve\n"
+
+    far_end.cuts, far_end.ranges, far_end.on_request = [400_000], ranges, grow
+    far_end.etag = '"v1"' if ranges else None
+    with pytest.raises(SourceChangedError, match="it had 617,791 bytes then and has 617,811 now"):
+        await read(spec(far_end.url), files)
+
+
+async def test_a_list_that_was_written_anew_behind_what_was_read_is_refused_by_its_last_modified(
+    far_end: FarEnd, files: Files
+) -> None:
+    def rewrite(number: int) -> None:
+        if number == 2:
+            far_end.body = LIST.replace(b"p19999@", b"q19999@")
+            far_end.headers = {"Last-Modified": "Tue, 03 Mar 2026 09:00:01 GMT"}
+
+    far_end.headers = {"Last-Modified": "Tue, 03 Mar 2026 09:00:00 GMT"}
+    far_end.cuts, far_end.etag, far_end.on_request = [400_000], None, rewrite
+    with pytest.raises(SourceChangedError, match="its Last-Modified is another one"):
+        await read(spec(far_end.url), files)
+
+
+async def test_a_login_page_after_a_cut_is_no_rest_of_the_list(far_end: FarEnd, files: Files) -> None:
+    def log_out(number: int) -> None:
+        if number == 2:
+            far_end.body, far_end.ranges, far_end.headers = b"<p>Sign in", False, {"Content-Type": "text/html"}
+
+    far_end.cuts, far_end.on_request = [400_000], log_out
+    with pytest.raises(SourceUnreadableError, match="answers an HTML page with status 200"):
+        await read(spec(far_end.url), files)
+
+
+@pytest.mark.parametrize("part", ["bytes 0-99/1000", "bytes 5-99/1000", "bytes */1000", ""])
+async def test_a_part_that_nobody_asked_for_is_not_taken_for_the_list(far_end: FarEnd, files: Files, part: str) -> None:
+    far_end.status, far_end.headers = 206, {"Content-Range": part} if part else {}
+    with pytest.raises(SourceUnreadableError, match="a part that was not asked for"):
+        await read(spec(far_end.url), files)
+
+
+@pytest.fixture
+async def endless(serve_raw: Callable[[bytes], Awaitable[str]]) -> str:
+    """The URL of a list that ends where the connection does."""
+    return await serve_raw(b"HTTP/1.0 200 OK\r\n\r\n" + LIST)
+
+
+async def test_an_answer_whose_end_a_cut_would_look_like_is_refused(endless: str, files: Files) -> None:
+    with pytest.raises(SourceUnreadableError, match=r"neither Content-Length nor chunks.*name its sha256") as caught:
+        await read(spec(endless), files)
+    assert not caught.value.temporary
+
+
+async def test_an_answer_without_an_end_is_taken_where_the_sha256_tells_it(endless: str, files: Files) -> None:
+    right = hashlib.sha256(LIST).hexdigest()
+    assert lines(await read(spec(endless, sha256=right), files)) == EVERY_LINE
 
 
 async def test_a_connection_that_is_cut_again_and_again_is_given_up_for_now(far_end: FarEnd, files: Files) -> None:

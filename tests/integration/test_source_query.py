@@ -8,7 +8,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from sendonce_worker.importing import MissingColumnError, SourceUnreadableError, normalise_rows, read_query
+from sendonce_worker.importing import MissingColumnError, SourceUnreadableError, normalise_rows
+from sendonce_worker.importing.query import read_query
 
 FIELD = "spec.recipients.postgres.query"
 

@@ -191,6 +191,13 @@ SELECTION: dict[str, Any] = {
     "limit": 500,
 }
 
+S3 = {
+    "bucket": "lists",
+    "key": "spring/readers.csv",
+    "endpointURL": "https://s3.example.com:9000",
+    "region": "eu-west-1",
+    "credentialsSecretRef": {"name": "s3"},
+}
 COMPLETE: list[tuple[type[SpecModel], dict[str, Any]]] = [
     (C, CAMPAIGN),
     *(
@@ -200,7 +207,9 @@ COMPLETE: list[tuple[type[SpecModel], dict[str, Any]]] = [
             {"secretKeyRef": KEY},
             {"http": {"url": "https://example.com/r", "headersSecretRef": {"name": "h"}, "sha256": "0" * 64}},
             {"http": {"urlSecretKeyRef": KEY}},
+            {"s3": S3},
             {"postgres": {"dsnSecretKeyRef": KEY, "query": "select 1"}},
+            {"mysql": {"dsnSecretKeyRef": KEY, "query": "select 1"}},
         )
     ),
     (C, email(subject="s", mjml="<mjml></mjml>")),

@@ -63,6 +63,26 @@ CASES: list[tuple[str, type[SpecModel], dict[str, Any], dict[str, Any], str]] = 
         "spec.recipients.format",
     ),
     (
+        "files-have-a-format",
+        C,
+        campaign(recipients={"s3": {"bucket": "lists", "key": "r.csv"}, "format": "CSV"}),
+        campaign(recipients={"s3": {"bucket": "lists", "key": "r.csv"}}),
+        "spec.recipients.format",
+    ),
+    (
+        "one-source",
+        C,
+        campaign(recipients={"s3": {"bucket": "lists", "key": "r.csv"}, "format": "CSV"}),
+        campaign(
+            recipients={
+                "s3": {"bucket": "lists", "key": "r.csv"},
+                "format": "CSV",
+                "http": {"url": "https://a.example.com"},
+            }
+        ),
+        "spec.recipients.s3",
+    ),
+    (
         "inline-ids-are-unique",
         C,
         inline({"email": "a@example.com"}, {"email": "b@example.com"}, {"id": "1", "email": "c@example.com"}),

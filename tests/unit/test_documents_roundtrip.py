@@ -55,7 +55,9 @@ RECIPIENTS = st.one_of(
     need({"configMapKeyRef": REF, **FILE_OPTIONS}, maxRejectedPercent=st.integers(0, 100)),
     need({"secretKeyRef": REF, **FILE_OPTIONS}, compression=st.sampled_from(["None", "Gzip"])),
     need({"http": need({"urlSecretKeyRef": REF}), **FILE_OPTIONS}, expected=some(min=st.integers(0, 10**9))),
+    need({"s3": need({"bucket": st.just("lists"), "key": NAMES}), **FILE_OPTIONS}),
     need({"postgres": need({"dsnSecretKeyRef": REF, "query": LINE})}),
+    need({"mysql": need({"dsnSecretKeyRef": REF, "query": LINE})}),
 )
 TEMPLATE = need(
     {"subject": LINE, "text": TEXT}, replyTo=LINE, headers=st.dictionaries(NAMES, TEXT, max_size=2), **{"from": LINE}

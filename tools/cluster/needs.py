@@ -31,8 +31,12 @@ _NODE_PACKAGES: dict[str, tuple[str, ...]] = {
 }
 # Not of the node, but of who makes images for it
 _IMAGE_PACKAGES: dict[str, tuple[str, ...]] = {"buildah": ("buildah",), "mmdebstrap": ("mmdebstrap",)}
-# Not of the cluster, but of the tests that watch it
-_TEST_PACKAGES: dict[str, tuple[str, ...]] = {"prometheus": ("prometheus", "promtool")}
+# Not of the cluster, but of the tests that watch it, or import from another database
+_TEST_PACKAGES: dict[str, tuple[str, ...]] = {
+    "mariadb-client-core": ("my_print_defaults",),
+    "mariadb-server-core": ("mariadbd", "mariadb-install-db"),
+    "prometheus": ("prometheus", "promtool"),
+}
 _ADMINISTRATORS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
@@ -81,7 +85,7 @@ def absent_image_packages(machine: Machine) -> Iterator[str]:
 
 
 def absent_test_packages(machine: Machine) -> Iterator[str]:
-    """Yield the names of Debian's packages that are lacking to test alerts here."""
+    """Yield the names of Debian's packages that are lacking to test alerts and imports here."""
     yield from _absent(_TEST_PACKAGES, machine)
 
 

@@ -44,6 +44,11 @@ def linters() -> Path:
     return _base("XDG_CACHE_HOME", ".cache") / "linters"
 
 
+def far_ends() -> Path:
+    """Return the folder of servers that tests import from."""
+    return _base("XDG_CACHE_HOME", ".cache") / "far-ends"
+
+
 def default_state(*, control_plane: bool) -> Path:
     """Return the state folder of `make cluster`, or of a control plane alone."""
     return _base("XDG_STATE_HOME", ".local/state") / ("control-plane" if control_plane else "cluster")

@@ -91,11 +91,13 @@ def _sources(recipients: Recipients) -> Iterator[_Mount]:
     """Templates are not among them: the operator reads those once, when it freezes the content."""
     if recipients.config_map_key_ref is not None:
         yield _Mount("configmaps", recipients.config_map_key_ref.name)
-    http = recipients.http
+    http, s3 = recipients.http, recipients.s3
     references = (
         recipients.secret_key_ref,
         http.url_secret_key_ref if http else None,
         http.headers_secret_ref if http else None,
+        s3.credentials_secret_ref if s3 else None,
         recipients.postgres.dsn_secret_key_ref if recipients.postgres else None,
+        recipients.mysql.dsn_secret_key_ref if recipients.mysql else None,
     )
     yield from (_Mount("secrets", reference.name) for reference in references if reference is not None)

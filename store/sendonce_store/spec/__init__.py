@@ -78,9 +78,11 @@ from sendonce_store.spec.recipients import (
     ExpectedCount,
     HttpSource,
     InlineRecipient,
+    MysqlSource,
     PostgresSource,
     RecipientFormat,
     Recipients,
+    S3Source,
 )
 from sendonce_store.spec.rollout import (
     Canary,
@@ -153,6 +155,7 @@ __all__ = [
     "Limit",
     "Message",
     "Metadata",
+    "MysqlSource",
     "NotificationAction",
     "NotificationCampaign",
     "NotificationProvider",
@@ -180,6 +183,7 @@ __all__ = [
     "RolloutStage",
     "RolloutStatus",
     "Rule",
+    "S3Source",
     "Schedule",
     "Secret",
     "SecretKeyRef",

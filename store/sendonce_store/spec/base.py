@@ -53,6 +53,7 @@ __all__ = [
 _WIRE_NAMES = {
     "account_sid": "accountSID",
     "base_url": "baseURL",
+    "endpoint_url": "endpointURL",
     "inline_css": "inlineCSS",
     "messaging_service_sid": "messagingServiceSID",
     "project_id": "projectID",

@@ -9,15 +9,18 @@ from sendonce_store.spec.base import SHA_256, Int, SpecModel
 from sendonce_store.spec.metadata import ConfigMapKeyRef, SecretKeyRef, SecretRef
 from sendonce_store.spec.recipients_rules import EXPECTED_RULES, HTTP_SOURCE_RULES, RECIPIENTS_RULES
 from sendonce_store.spec.rules import Rule
+from sendonce_store.spec.s3_source import S3Source
 
 __all__ = [
     "Compression",
     "ExpectedCount",
     "HttpSource",
     "InlineRecipient",
+    "MysqlSource",
     "PostgresSource",
     "RecipientFormat",
     "Recipients",
+    "S3Source",
 ]
 
 HTTP_URL = r"^https?://\S+$"
@@ -91,9 +94,20 @@ class HttpSource(SpecModel):
 
 
 class PostgresSource(SpecModel):
-    """A query on another database; it runs read-only. Columns with other names become template variables."""
+    """A query on another PostgreSQL database; it runs read-only. Columns with other names become template variables."""
 
     dsn_secret_key_ref: SecretKeyRef = Field(description="Key of a Secret that holds the connection string.")
+    query: str = Field(
+        min_length=1, max_length=16384, description="One SELECT, such as `select id, email from readers`."
+    )
+
+
+class MysqlSource(SpecModel):
+    """A query on a MySQL or MariaDB database; it runs read-only. Columns with other names become template variables."""
+
+    dsn_secret_key_ref: SecretKeyRef = Field(
+        description="Key of a Secret that holds the connection string: mysql://user:password@host:3306/database?tls=true."
+    )
     query: str = Field(
         min_length=1, max_length=16384, description="One SELECT, such as `select id, email from readers`."
     )
@@ -118,7 +132,9 @@ class Recipients(SpecModel):
     config_map_key_ref: ConfigMapKeyRef | None = Field(default=None, description="A file in a ConfigMap.")
     secret_key_ref: SecretKeyRef | None = Field(default=None, description="A file in a Secret.")
     http: HttpSource | None = Field(default=None, description="A file that is fetched over HTTP.")
-    postgres: PostgresSource | None = Field(default=None, description="A query on another database.")
+    s3: S3Source | None = Field(default=None, description="A file in an object store.")
+    postgres: PostgresSource | None = Field(default=None, description="A query on another PostgreSQL database.")
+    mysql: MysqlSource | None = Field(default=None, description="A query on a MySQL or MariaDB database.")
     format: RecipientFormat | None = Field(
         default=None,
         description="How the file is written: CSV or NDJSON. Required for files; it is never guessed.",
@@ -145,6 +161,8 @@ class Recipients(SpecModel):
             "configMapKeyRef": self.config_map_key_ref,
             "secretKeyRef": self.secret_key_ref,
             "http": self.http,
+            "s3": self.s3,
             "postgres": self.postgres,
+            "mysql": self.mysql,
         }
         return [name for name, source in given.items() if source is not None]

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from sendonce_store.spec.recipients import ExpectedCount, HttpSource, Recipients
 
 
+FILES = frozenset({"configMapKeyRef", "secretKeyRef", "http", "s3"})
+"""The sources that are files."""
+
+
 def one_source(recipients: Recipients) -> Iterator[Path]:
     """Recipients come from exactly one place."""
     given = recipients.sources()
@@ -23,7 +27,7 @@ def one_source(recipients: Recipients) -> Iterator[Path]:
 
 def files_have_a_format(recipients: Recipients) -> Iterator[Path]:
     """The format of a file is never guessed."""
-    if recipients.format is None and {"configMapKeyRef", "secretKeyRef", "http"} & set(recipients.sources()):
+    if recipients.format is None and FILES & set(recipients.sources()):
         yield ("format",)
 
 
@@ -56,8 +60,10 @@ RECIPIENTS_RULES: tuple[Rule[Recipients], ...] = (
         name="one-source",
         scope="spec.recipients",
         field="",
-        message="exactly one source is needed: keep one of inline, configMapKeyRef, secretKeyRef, http, postgres",
-        cel="[has(self.inline), has(self.configMapKeyRef), has(self.secretKeyRef), has(self.http), has(self.postgres)]"
+        message="exactly one source is needed: keep one of inline, configMapKeyRef, secretKeyRef, http, s3, "
+        "postgres, mysql",
+        cel="[has(self.inline), has(self.configMapKeyRef), has(self.secretKeyRef), has(self.http), has(self.s3), "
+        "has(self.postgres), has(self.mysql)]"
         ".exists_one(given, given)",
         breaches=one_source,
     ),
@@ -66,7 +72,8 @@ RECIPIENTS_RULES: tuple[Rule[Recipients], ...] = (
         scope="spec.recipients",
         field="format",
         message="is required for a file, because it is never guessed: set CSV or NDJSON",
-        cel="has(self.format) || !(has(self.configMapKeyRef) || has(self.secretKeyRef) || has(self.http))",
+        cel="has(self.format) || !(has(self.configMapKeyRef) || has(self.secretKeyRef) || has(self.http) || "
+        "has(self.s3))",
         breaches=files_have_a_format,
     ),
     Rule(

@@ -17,6 +17,7 @@ from sendonce_store.spec.nearest import did_you_mean
 from sendonce_store.spec.problems import Path, field_name
 from sendonce_store.spec.recipients import HTTP_URL
 from sendonce_store.spec.rules import BREACH
+from sendonce_store.spec.s3_source import S3_PATTERNS
 from sendonce_store.spec.smtp_provider import HELO, HOST
 from sendonce_store.spec.workload import LABEL_VALUE, QUANTITY, QUANTITY_WORDS
 
@@ -35,6 +36,7 @@ PATTERNS = PATTERN_WORDS | {
     HOST: "must be the name or address of a host, without port",
     HELO: "must be one word in ASCII: a host name or an address literal",
     **NAMED_PATTERNS,
+    **S3_PATTERNS,
     LABEL_VALUE: "must be a label value: letters, digits, '-', '_' and '.', first and last a letter or digit",
     QUANTITY: QUANTITY_WORDS,
 }

@@ -150,6 +150,7 @@ def test_secrets_of_providers_and_sources_are_mounted_where_the_worker_looks() -
     [
         ({"secretKeyRef": {"name": "people", "key": "r.csv"}, "format": "CSV"}, {"people"}),
         ({"postgres": {"dsnSecretKeyRef": {"name": "crm", "key": "dsn"}, "query": "select 1"}}, {"crm"}),
+        ({"mysql": {"dsnSecretKeyRef": {"name": "shop", "key": "dsn"}, "query": "select 1"}}, {"shop"}),
         (
             {
                 "http": {
@@ -159,6 +160,10 @@ def test_secrets_of_providers_and_sources_are_mounted_where_the_worker_looks() -
                 "format": "NDJSON",
             },
             {"url", "headers"},
+        ),
+        (
+            {"s3": {"bucket": "lists", "key": "r.csv", "credentialsSecretRef": {"name": "keys"}}, "format": "CSV"},
+            {"keys"},
         ),
         ({"http": {"url": "https://example.com/r.csv"}, "format": "CSV"}, set()),
         ({"inline": [{"email": "a@example.com"}]}, set()),

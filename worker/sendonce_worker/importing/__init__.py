@@ -1,10 +1,11 @@
 """Import of recipients: sources are read, records parsed, addresses normalised; the store commits what comes out.
 
-`open_import` gives blocks of recipients for every source but a query; `read_query` and `normalise_rows` are the two
+`open_import` gives blocks of recipients for every source but a query; `read_rows` and `normalise_rows` are the two
 halves around the store's spool for that one. All errors are `ImportSourceError`.
 """
 
 from .blocks import normalise_rows, open_import
+from .database import asks_a_database, read_rows
 from .errors import (
     ConfigMapNotFoundError,
     ImportSourceError,
@@ -15,12 +16,10 @@ from .errors import (
 )
 from .http_source import HttpSettings
 from .mounted import Files
-from .query import DSN_FIELD, read_query
 from .rows import Outcome
 from .stream import Block
 
 __all__ = [
-    "DSN_FIELD",
     "Block",
     "ConfigMapNotFoundError",
     "Files",
@@ -31,7 +30,8 @@ __all__ = [
     "SecretNotFoundError",
     "SourceChangedError",
     "SourceUnreadableError",
+    "asks_a_database",
     "normalise_rows",
     "open_import",
-    "read_query",
+    "read_rows",
 ]

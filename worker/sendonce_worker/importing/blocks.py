@@ -1,10 +1,10 @@
 """A source in, blocks of recipients out: the import as far as it needs no database.
 
-    source (file, http) → gunzip → lines → CSV or NDJSON records → recipients and refused rows → `Block`
+    source (file, http, s3) → gunzip → lines → CSV or NDJSON records → recipients and refused rows → `Block`
 
 Each block carries the `Position` behind it, so that the store can commit both together; an import that died opens the
 source again, skips what was consumed while hashing it, and goes on there if the hash is the same. Inline recipients are
-one block. A query is not read here: the store spools `read_query` first, since a query that is asked again may answer
+one block. A query is not read here: the store spools `read_rows` first, since a query that is asked again may answer
 otherwise, and takes the spooled rows through `normalise_rows`.
 """
 
@@ -17,15 +17,17 @@ from typing import Protocol
 
 from sendonce_store.recipients import Position
 from sendonce_store.spec.recipients import Compression, HttpSource, InlineRecipient, RecipientFormat, Recipients
+from sendonce_store.spec.s3_source import S3Source
 
 from .addresses import channel_names
 from .errors import ContentChangedError, SourceChangedError
 from .faults import BadFieldError
 from .gunzip import Gunzip
 from .http_request import Request, shown_url
-from .http_source import HttpDownload, HttpSettings
+from .http_source import Expected, HttpDownload, HttpSettings
 from .mounted import Files, MountedFile
 from .rows import Normaliser, Outcome, check_storable
+from .s3_source import S3Download
 from .stream import Block, Layout, StreamImport
 
 _FIELD = "spec.recipients"
@@ -36,8 +38,12 @@ class ByteSource(Protocol):
     """Bytes as they lie at the source. `etag` and `gzipped` (by the server) are known with the first chunk."""
 
     field: str
-    etag: str | None
     gzipped: bool
+
+    @property
+    def etag(self) -> str | None:
+        """The version that is read, where the source names it."""
+        ...
 
     def chunks(self) -> AsyncGenerator[bytes, None]:
         """The bytes from the beginning."""
@@ -54,7 +60,7 @@ async def open_import(
 ) -> AsyncGenerator[Block, None]:
     """The blocks of a source, from the beginning or from the position of an earlier block on.
 
-    `recipients` is `spec.recipients` with any source but postgres; `channels` are those of the campaign's messages.
+    `recipients` is `spec.recipients` with any source but a query; `channels` are those of the campaign's messages.
     Close the iterator (`contextlib.aclosing`) when you leave it early. A list without records gives no block.
     Raises `ImportSourceError`; what was given out before stays good, but a `sha256` is only known to hold at the end.
     """
@@ -100,8 +106,10 @@ def _open(recipients: Recipients, files: Files, position: Position | None, setti
         return MountedFile(files.secret(recipients.secret_key_ref, field), field)
     if recipients.http:
         request = _request(recipients.http, files)
-        etag = position.etag if position else None
-        return HttpDownload(request, sha256=recipients.http.sha256, etag=etag, settings=settings)
+        etag, gzip = position.etag if position else None, recipients.compression is Compression.GZIP
+        return HttpDownload(request, Expected(recipients.http.sha256, etag, gzip), settings)
+    if recipients.s3:
+        return _object(recipients.s3, files, position, settings)
     message = "the rows of a query come from the store's spool, through normalise_rows"
     raise ValueError(message)
 
@@ -114,6 +122,13 @@ def _request(spec: HttpSource, files: Files) -> Request:
         field, ref = f"{_FIELD}.http.urlSecretKeyRef", spec.url_secret_key_ref
         return Request(files.secret_text(ref, field), headers, field, f"the URL in Secret {ref.name}")
     return Request(spec.url or "", headers, f"{_FIELD}.http.url", shown_url(spec.url or ""))
+
+
+def _object(spec: S3Source, files: Files, position: Position | None, settings: HttpSettings) -> S3Download:
+    secret: Mapping[str, str] = {}
+    if spec.credentials_secret_ref:
+        secret = files.secret_items(spec.credentials_secret_ref, f"{_FIELD}.s3.credentialsSecretRef")
+    return S3Download(spec, secret, etag=position.etag if position else None, settings=settings)
 
 
 async def _plain(source: ByteSource, *, gzip: bool) -> AsyncGenerator[bytes, None]:

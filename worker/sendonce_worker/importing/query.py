@@ -103,7 +103,7 @@ def _json_value(value: object, column: str) -> object:
     if isinstance(value, list | tuple):
         return [_json_value(item, column) for item in value]
     if isinstance(value, Decimal | float):
-        return _number(value)
+        return json_number(value)
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     return value if type(value) in _PLAIN else str(value)
@@ -122,8 +122,8 @@ def _text(value: str, column: str) -> str:
     raise SourceUnreadableError(QUERY_FIELD, problem)
 
 
-def _number(value: Decimal | float) -> object:
-    """JSON has neither NaN nor infinity: those become text."""
+def json_number(value: Decimal | float) -> object:
+    """A number as JSON knows it, which has neither NaN nor infinity: those become text."""
     if isinstance(value, float):
         return value if value - value == 0 else str(value)
     if not value.is_finite():

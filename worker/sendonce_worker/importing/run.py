@@ -21,9 +21,9 @@ from sendonce_store.recipients import Position, Recipient, Rejected
 from sendonce_store.rows import Batch, Holder
 
 from .blocks import normalise_rows, open_import
+from .database import asks_a_database, read_rows
 from .errors import ImportSourceError, NotMountedError, SecretNotFoundError
 from .mounted import Files
-from .query import DSN_FIELD, read_query
 from .records import BLOCK_ROWS
 
 logger = logging.getLogger(__name__)
@@ -148,7 +148,7 @@ async def join(plan: Plan, blocks: AsyncIterator[SourceBlock]) -> AsyncGenerator
 
 
 def _blocks(conn: Connection, reading: Connection, job: ImportJob) -> AsyncGenerator[SourceBlock, None]:
-    if job.campaign.spec.recipients.postgres is not None:
+    if asks_a_database(job.campaign.spec.recipients):
         return _query_blocks(conn, reading, job)
     return _file_blocks(job)
 
@@ -174,12 +174,8 @@ async def _query_blocks(conn: Connection, reading: Connection, job: ImportJob) -
 
 
 async def _spool(conn: Connection, job: ImportJob) -> None:
-    source = job.campaign.spec.recipients.postgres
-    if source is None:
-        return
-    dsn = job.files.secret_text(source.dsn_secret_key_ref, DSN_FIELD)
     line = 1
-    async with aclosing(read_query(dsn, source.query, job.channels)) as blocks:
+    async with aclosing(read_rows(job.campaign.spec.recipients, job.channels, job.files)) as blocks:
         async for rows in blocks:
             await imports.spool(conn, job.batch, job.holder, rows, line)
             line += len(rows)
