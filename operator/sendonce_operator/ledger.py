@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
 from sendonce_store.connection import Connection, StoreUnavailableError, connect
+from sendonce_store.environment import SettingsError
 from sendonce_store.migrate import SchemaVersionError, require_current
 
 # what says that the store is away, or does not fit; all of it may be better the next time
-STORE_ERRORS = (StoreUnavailableError, SchemaVersionError, psycopg.OperationalError, psycopg.InterfaceError)
+STORE_ERRORS = (
+    StoreUnavailableError,
+    SchemaVersionError,
+    SettingsError,
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+)
 CONNECTIONS = 8
 CONNECT_SECONDS = 5
 
@@ -21,8 +28,8 @@ CONNECT_SECONDS = 5
 class Ledger:
     """Connections to one store."""
 
-    def __init__(self, dsn: str, size: int = CONNECTIONS) -> None:
-        """Nothing is opened before it is used."""
+    def __init__(self, dsn: Callable[[], str], size: int = CONNECTIONS) -> None:
+        """Nothing is opened before it is used; `dsn` is asked for each connection anew."""
         self._dsn = dsn
         self._slots = asyncio.Semaphore(size)
         self._idle: list[Connection] = []
@@ -46,7 +53,7 @@ class Ledger:
             conn = self._idle.pop()
             if not conn.closed:
                 return conn
-        conn = await connect(self._dsn, application_name="sendonce-operator", connect_timeout=CONNECT_SECONDS)
+        conn = await connect(self._dsn(), application_name="sendonce-operator", connect_timeout=CONNECT_SECONDS)
         try:
             await require_current(conn)
         except BaseException:

@@ -62,9 +62,9 @@ class Runtime:
         """Nothing is read yet, and nothing is opened."""
         self.settings = settings
         self.cluster = cluster
-        self.ledger = Ledger(settings.dsn)
+        self.ledger = Ledger(settings.current_dsn)
         # reconciles that wait for the API server must not keep the loop from looking
-        self.look_ledger = Ledger(settings.dsn, size=1)
+        self.look_ledger = Ledger(settings.current_dsn, size=1)
         self.metrics = metrics
         self.watched = Watched(self.touch)
         self.canary = Canary()

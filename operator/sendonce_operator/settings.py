@@ -31,6 +31,11 @@ class OperatorSettings:
     resync: float = 60.0
     owner_silence: float = 90.0  # an owner that nobody has looked after for so long is gone
     log_level: str = "INFO"
+    dsn_file: Path | None = None  # where `dsn` comes from
+
+    def current_dsn(self) -> str:
+        """The store, as its file says by now: passwords are changed while an operator runs. Raises SettingsError."""
+        return self.dsn if self.dsn_file is None else dsn({"SENDONCE_DSN_FILE": str(self.dsn_file)})
 
     @property
     def owner_beat(self) -> float:
@@ -54,6 +59,7 @@ def read_settings(env: Mapping[str, str] = os.environ) -> OperatorSettings:
         resync=number(env, "SENDONCE_RESYNC_SECONDS", 60.0, float, 1, 3600),
         owner_silence=number(env, "SENDONCE_OWNER_SECONDS", 90.0, float, 5, 3600),
         log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
+        dsn_file=Path(file) if (file := env.get("SENDONCE_DSN_FILE")) else None,
     )
 
 
