@@ -36,6 +36,8 @@ class Rows:
 
 async def recipient_blocks(spec: CampaignSpec, materials: Materials) -> AsyncGenerator[Rows, None]:
     """The whole source, block by block. Raises ImportSourceError."""
+    if spec.recipients.stream is not None:
+        return  # nobody is known yet
     channels, files = [message.channel.value for message in spec.messages], Files(materials.root)
     if not asks_a_database(spec.recipients):
         async with aclosing(open_import(spec.recipients, channels, files)) as blocks:

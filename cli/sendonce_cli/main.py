@@ -25,6 +25,7 @@ COMMANDS = {
     "promote": "sendonce_cli.commands.levers:promote_command",
     "resume": "sendonce_cli.commands.levers:resume_command",
     "suspend": "sendonce_cli.commands.levers:suspend_command",
+    "close": "sendonce_cli.commands.levers:close_command",
     "cancel": "sendonce_cli.commands.levers:cancel_command",
     "suppress": "sendonce_cli.commands.suppress:suppress_group",
     "simulate": "sendonce_cli.simulate.command:simulate_command",

@@ -136,6 +136,9 @@ class Survey:
         self.rejects += rejected[: _KEPT_REJECTS - len(self.rejects)]
 
 
+OPEN = "the recipients come from applications (recipients.stream): nobody is known before"
+
+
 async def preview(checked: Checked, materials: Materials, choice: Choice) -> Preview:
     """Read the source and render. Raises ImportSourceError."""
     rng = random.Random(choice.seed)  # noqa: S311 - a sample, not a secret
@@ -157,7 +160,9 @@ async def preview(checked: Checked, materials: Materials, choice: Choice) -> Pre
         rejected=survey.rejected,
         messages=messages,
         notes=[*_languages(survey), *survey.costs.told()],
-        warnings=[*warnings(survey), *survey.costs.warned(), *_advice(checked, contents)],
+        warnings=[OPEN]
+        if checked.spec.recipients.stream is not None
+        else [*warnings(survey), *survey.costs.warned(), *_advice(checked, contents)],
         missing=[who for who in choice.wanted if who not in survey.found],
     )
 

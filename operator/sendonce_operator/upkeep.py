@@ -68,6 +68,7 @@ async def delete_data(runtime: Runtime) -> None:
     """Delete recipients' data that has been kept long enough. Raises the store's errors."""
     async with runtime.ledger.use() as conn:
         for namespace in await operating.namespaces(conn):
+            await retention.forget_contacts(conn, namespace)
             for campaign_id in await retention.due_campaigns(conn, namespace):
                 with contextlib.suppress(RetentionError):
                     deleted = await retention.delete_data(conn, campaign_id)

@@ -20,6 +20,7 @@ from sendonce_store.queries import load
 
 SQL = load("actions")
 CAMPAIGN_SQL = load("campaigns")
+STREAM_SQL = load("stream")
 NO_LIMIT = 2**31 - 1
 RETRIABLE = ("failed", "expired", "cancelled")
 
@@ -211,6 +212,12 @@ async def cancel(conn: Connection, campaign_id: int) -> int:
     """Cancel what has not been handed off; returns the number of deliveries. What is under way ends by itself."""
     await conn.execute(CAMPAIGN_SQL["order_cancel"], {"campaign": campaign_id})
     return await settle(conn, campaign_id, "cancelled", "cancelled")
+
+
+async def close(conn: Connection, campaign_id: int) -> bool:
+    """Let nobody be added to a stream any more: it ends when everybody has been sent to. False: it is none, or over."""
+    cursor = await conn.execute(STREAM_SQL["close"], {"campaign": campaign_id})
+    return await cursor.fetchone() is not None
 
 
 async def suspend(conn: Connection, campaign_id: int, *, suspended: bool) -> bool:

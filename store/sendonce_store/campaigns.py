@@ -68,6 +68,7 @@ class Channel:
     provider: ProviderSpec
     after_channel: str | None
     after_states: tuple[str, ...]
+    capped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +140,19 @@ async def adopt(
         cursor = await conn.execute(SQL["insert_campaign"], columns)
         created = await cursor.fetchone()
         if created is not None:
-            await insert_parts(conn, namespace, created["id"], spec.messages, providers)
+            await insert_parts(conn, namespace, created["id"], spec, providers)
             return Adoption(created["id"], Adopted.CREATED, "created")
     return await _adopt_known(conn, columns)
 
 
 async def insert_parts(
-    conn: Connection, namespace: str, campaign_id: int, messages: Sequence[Message], providers: Sequence[int]
+    conn: Connection, namespace: str, campaign_id: int, spec: CampaignSpec, providers: Sequence[int]
 ) -> None:
-    """Make a campaign's channels and its import batch."""
-    for no, (message, provider) in enumerate(zip(messages, providers, strict=True)):
+    """Make a campaign's channels, and its import batch or its inbox."""
+    for no, (message, provider) in enumerate(zip(spec.messages, providers, strict=True)):
         await conn.execute(SQL["insert_channel"], _channel_columns(namespace, campaign_id, no, message, provider))
-    await conn.execute(SQL["insert_import_batch"], {"campaign": campaign_id, "namespace": namespace})
+    source = "insert_import_batch" if spec.recipients.stream is None else "insert_stream"
+    await conn.execute(SQL[source], {"campaign": campaign_id, "namespace": namespace})
 
 
 def _channel_columns(namespace: str, campaign_id: int, no: int, message: Message, provider: int) -> dict[str, Any]:
@@ -182,6 +184,10 @@ def columns_of(campaign: NotificationCampaign, spec: CampaignSpec) -> dict[str, 
         "deadline": schedule.deadline if schedule else None,
         "suspended": spec.suspend,
         "held": waits_for_import(spec),
+        "stream": spec.recipients.stream is not None,
+        "close": spec.close,
+        "cap_messages": spec.frequency_cap.messages if spec.frequency_cap else None,
+        "cap_days": spec.frequency_cap.period_days if spec.frequency_cap else None,
         "canary": bool(spec.rollout and spec.rollout.canary),
     }
 
@@ -250,6 +256,7 @@ async def read_channels(conn: Connection, campaign_id: int) -> list[Channel]:
             provider=ProviderSpec.from_wire({k: v for k, v in row["spec"].items() if k != "allowedNamespaces"}),
             after_channel=row["after_channel"],
             after_states=tuple(row["after_states"]),
+            capped=row["capped"],
         )
         for row in await cursor.fetchall()
     ]

@@ -16,6 +16,7 @@ from sendonce_store.fallbacks import add_fallbacks
 from sendonce_store.queries import load
 
 SQL = load("conduct")
+STREAM_SQL = load("stream")
 CANARY_BATCH = 500
 # steps that a single call may do: more would mean that a decision undoes itself
 MOST_STEPS = 8
@@ -74,6 +75,8 @@ async def _do(conn: Connection, campaign_id: int, step: Step) -> bool:
             await promote(conn, campaign_id)
         case Kind.HALT:
             await conn.execute(SQL["halt"], campaign | {"reason": step.reason, "message": step.message})
+        case Kind.DRAIN:
+            return await _drain(conn, campaign_id)
         case Kind.END:
             return await _end(conn, campaign_id, step)
         case Kind.SETTLE:
@@ -110,6 +113,16 @@ async def _end(conn: Connection, campaign_id: int, step: Step) -> bool:
     ended = {"ended": step.detail, "reason": step.reason, "message": step.message}
     await conn.execute(SQL["end_campaign"], campaign | ended)
     return True
+
+
+async def _drain(conn: Connection, campaign_id: int) -> bool:
+    """End a stream's import, unless a transaction is open that may still add somebody."""
+    campaign = {"campaign": campaign_id}
+    cursor = await conn.execute(STREAM_SQL["lock_stream"], campaign)
+    if await cursor.fetchone() is None:
+        return False
+    cursor = await conn.execute(STREAM_SQL["finish"], campaign)
+    return await cursor.fetchone() is not None
 
 
 async def tell_again(conn: Connection, campaign_id: int) -> None:

@@ -20,6 +20,7 @@ class Kind(Enum):
     PROMOTE = "promote"
     HALT = "halt"  # stop until a person resumes
     SETTLE = "settle"  # end every pending row as `detail`
+    DRAIN = "drain"  # nobody is added to the stream any more: its import is done
     END = "end"
 
 
@@ -88,6 +89,9 @@ class Facts:
     canary_open: int
     canary_sent: int
     canary_failed: int
+    stream: bool = False
+    closed: bool = False
+    inbox: bool = False  # somebody in it has not been taken yet
 
     @property
     def final(self) -> int:
@@ -120,7 +124,7 @@ def _import_failed(facts: Facts, _: Policy) -> Step | None:
 def _deadline(facts: Facts, _: Policy) -> Step | None:
     if not facts.late:
         return None
-    if facts.import_state != "done":
+    if facts.import_state != "done" and not facts.stream:
         message = "the deadline passed before the recipients had been imported"
         return _settle_then_fail(facts, "expired", "deadline", "DeadlineBeforeImport", message)
     return Step(Kind.SETTLE, "expired", "deadline") if facts.pending else None
@@ -209,6 +213,14 @@ def _complete(facts: Facts, _: Policy) -> Step | None:
     return Step(Kind.END, "complete", *verdict(facts))
 
 
+def _drain(facts: Facts, _: Policy) -> Step | None:
+    """A stream that nobody may add to any more, and whose inbox is empty, has all its recipients."""
+    over = facts.closed or facts.cancelled or facts.late
+    if not facts.stream or not over or facts.inbox or facts.import_state not in {"pending", "running"}:
+        return None
+    return Step(Kind.DRAIN)
+
+
 def verdict(facts: Facts) -> tuple[str, str]:
     """Reason and message of a campaign in which every row is final."""
     if facts.total == 0:
@@ -237,4 +249,5 @@ _RULES: tuple[Callable[[Facts, Policy], Step | None], ...] = (
     _complete,
     _rollout,
     _breaker,
+    _drain,
 )

@@ -17,6 +17,7 @@ async def add_fallbacks(conn: Connection, campaign_id: int, batch: int) -> None:
             "channel": channel["channel"],
             "provider": channel["provider_id"],
             "states": channel["after_states"],
+            "usual": channel["usual"],
         }
         await conn.execute(SQL["fallback_batch"], parameters)
         await conn.execute(SQL["fallback_rows"], parameters)

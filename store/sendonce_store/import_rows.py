@@ -37,12 +37,26 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A channel whose deliveries an import makes. `instead_of`: only for people without an address on that one."""
+    """A channel whose deliveries an import makes.
+
+    `instead_of`: it comes after that one; with `no_address` an import makes deliveries for people without an address on
+    that one, without it for nobody. `family`: the channels that stand in for each other, this one too. For people who
+    prefer some channels to others, the first of the family is the one that they name first.
+    """
 
     channel: str
     provider_id: int
     instead_of: str | None
     key_prefix: bytes
+    no_address: bool = True
+    family: frozenset[str] = frozenset()
+
+    def comes_first(self, person: Recipient) -> bool:
+        """Whether somebody with an address on this channel is written to over it at once."""
+        if person.prefers:
+            dearest = (channel for channel in person.prefers if channel in person.addresses)
+            return next((one for one in dearest if one in self.family or one == self.channel), None) == self.channel
+        return self.instead_of is None or (self.no_address and self.instead_of not in person.addresses)
 
     def digest(self, address: bytes) -> bytes:
         """The SHA-256 that the idempotency key of the delivery to this address is the beginning of."""
@@ -94,7 +108,7 @@ class Chunk:
 
     def add(self, recipients: Sequence[Recipient], rejected: Iterable[Rejected], cursor: Mapping[str, Any]) -> None:
         """Take one more block; `cursor` is the place behind it."""
-        head = _COUNT(8) + _NUMBER(8, self.plan.campaign_id) + _text(self.plan.namespace)
+        head = _COUNT(10) + _NUMBER(8, self.plan.campaign_id) + _text(self.plan.namespace)
         for person in recipients:
             if self._deliver(person):
                 row = self.people[person.line] = head + _person(person)
@@ -108,7 +122,7 @@ class Chunk:
         addresses, reachable, new = person.addresses, False, False
         for target, rows in self.deliveries:
             address = addresses.get(target.channel)
-            if address is not None and (target.instead_of is None or target.instead_of not in addresses):
+            if address is not None and target.comes_first(person):
                 reachable, identity = True, address.normalised
                 if identity not in rows:
                     data = identity.encode()
@@ -181,7 +195,7 @@ def cut(rows: Collection[bytes]) -> list[list[bytes]]:
 def _person(person: Recipient) -> bytes:
     """The columns of a person behind the campaign's."""
     addresses = orjson.dumps(person.addresses, list)
-    variables = _json(person.variables)
+    variables = as_json(person.variables)
     return b"".join((
         _NUMBER(8, person.line),
         _NULL if person.ref is None else _text(person.ref),
@@ -189,6 +203,8 @@ def _person(person: Recipient) -> bytes:
         _NULL if person.timezone is None else _text(person.timezone),
         _NULL if person.locale is None else _text(person.locale),
         _JSONB(len(variables) + 1, 1), variables,
+        _NULL if person.quiet is None else _text(person.quiet),
+        _text(",".join(person.prefers)) if person.prefers else _NULL,
     ))  # fmt: skip
 
 
@@ -197,7 +213,7 @@ def _text(value: str) -> bytes:
     return _LENGTH(len(data)) + data
 
 
-def _json(value: Mapping[str, object]) -> bytes:
+def as_json(value: Mapping[str, object]) -> bytes:
     """JSON in UTF-8. Integers beyond 64 bits, which are rare, go the slow way."""
     try:
         return orjson.dumps(value)

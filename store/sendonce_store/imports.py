@@ -59,7 +59,8 @@ async def prepare(conn: Connection, campaign_id: int) -> Plan:
 
 def _target(row: Mapping[str, Any], store_id: str) -> Target:
     prefix = key_prefix(store_id, row["namespace"], row["send_key"], row["channel"])
-    return Target(row["channel"], row["provider_id"], row["after_channel"], prefix)
+    family = frozenset(row["family"])
+    return Target(row["channel"], row["provider_id"], row["after_channel"], prefix, row["after_no_address"], family)
 
 
 async def commit_chunk(conn: Connection, batch: Batch, holder: Holder, chunk: Chunk, lease: float) -> None:
@@ -87,7 +88,7 @@ async def _commit_once(conn: Connection, batch: Batch, holder: Holder, chunk: Ch
         fate = await _fate(campaign)
         batches = await _write(conn, new, fate)
         async with conn.pipeline():
-            await _insert_rejects(conn, chunk)
+            await insert_rejects(conn, chunk.plan, chunk.rejected)
             await _settle(conn, fate, batches)
             await conn.execute(SQL["count_chunk"], {"campaign": chunk.plan.campaign_id} | _counted(new))
             saved = {"batch": batch.id, "cursor": Jsonb(dict(chunk.cursor)), "lease": lease}
@@ -186,13 +187,13 @@ def _counted(chunk: Chunk) -> dict[str, int]:
     }
 
 
-async def _insert_rejects(conn: Connection, chunk: Chunk) -> None:
-    rejected: Sequence[Rejected] = chunk.rejected
+async def insert_rejects(conn: Connection, plan: Plan, rejected: Sequence[Rejected]) -> None:
+    """Keep refused rows for people to see."""
     if not rejected:
         return
     columns = {
-        "campaign": chunk.plan.campaign_id,
-        "namespace": chunk.plan.namespace,
+        "campaign": plan.campaign_id,
+        "namespace": plan.namespace,
         "lines": [row.line for row in rejected],
         "fields": [row.field for row in rejected],
         "reasons": [row.reason for row in rejected],

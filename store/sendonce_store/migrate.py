@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import LiteralString
 
+import psycopg
+
 from sendonce_store.connection import Connection, connect
 from sendonce_store.queries import load
 
@@ -95,7 +97,11 @@ async def _apply_missing(conn: Connection) -> int:
 
 
 async def _apply(conn: Connection, migration: Migration) -> None:
-    await conn.execute(migration.sql)
+    try:
+        await conn.execute(migration.sql)
+    except psycopg.errors.RaiseException as error:
+        message = f"{error.diag.message_primary}. {error.diag.message_hint}"
+        raise SchemaVersionError(message) from error
     await conn.execute(
         "CREATE TABLE IF NOT EXISTS sendonce.schema_migrations"
         " (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"

@@ -145,9 +145,9 @@ async def refreeze(
             return False
         digest = content_hash(campaign.model_copy(update={"spec": spec}))
         columns = campaigns.columns_of(campaign, spec) | here | {"content_hash": digest}
-        for name in ("refreeze", "drop_channels", "drop_import"):
+        for name in ("refreeze", "drop_channels", "drop_import", "drop_stream"):
             await conn.execute(SQL[name], columns)
-        await campaigns.insert_parts(conn, namespace, known.id, spec.messages, providers)
+        await campaigns.insert_parts(conn, namespace, known.id, spec, providers)
     return True
 
 

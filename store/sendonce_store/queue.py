@@ -18,6 +18,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import args_row
 
 from sendonce_store.array_literals import numbers, octets, texts, words
+from sendonce_store.capping import Statement, capping
 from sendonce_store.conduct import tell_again
 from sendonce_store.connection import Connection
 from sendonce_store.parking import MAX_CRASHES, park
@@ -96,11 +97,12 @@ async def due_rows(conn: Connection, batch: Batch) -> list[Row]:
 async def take_turn(conn: Connection, batch: Batch, holder: Holder, turn: Turn, terms: Terms) -> TurnOutcome:
     """Do one turn. Raises LeaseLostError, and psycopg.Error when its fate is unknown (then `reread`)."""
     statements = _rare_statements(batch, holder, turn, terms)
+    before, after = capping(batch, turn) if terms.capped else ([], [])
     parameters = _turn_columns(batch, holder, turn, terms.repeats)
     try:
-        if not statements:
+        if not (statements or before):
             return _outcome(await _one(conn, SQL["take_turn"], parameters), {})
-        return await _turn_with_more(conn, parameters, statements)
+        return await _turn_with_more(conn, parameters, before, [*after, *statements])
     except psycopg.Error as error:
         if conn.info.transaction_status is TransactionStatus.INERROR:
             await conn.rollback()
@@ -121,18 +123,19 @@ async def _row_of(cursor: psycopg.AsyncCursor[dict[str, Any]]) -> dict[str, Any]
 
 
 async def _turn_with_more(
-    conn: Connection, parameters: Mapping[str, Any], statements: Sequence[tuple[LiteralString, Mapping[str, Any]]]
+    conn: Connection, parameters: Mapping[str, Any], before: Sequence[Statement], after: Sequence[Statement]
 ) -> TurnOutcome:
     """The turn and what is rare in it, in one transaction and one round trip."""
     async with conn.pipeline():
         # by hand: the library's own transaction waits for the server three times
         await conn.execute("BEGIN")
+        others = [await conn.execute(*statement) for statement in before]
         turn = await conn.execute(SQL["take_turn"], parameters)
-        others = [await conn.execute(*statement) for statement in statements]
+        others += [await conn.execute(*statement) for statement in after]
         await conn.execute("COMMIT")
     row = await _row_of(turn)
     ended = [one for cursor in others if cursor.description for one in await cursor.fetchall()]
-    return _outcome(row, {one["no"]: one["state"] for one in ended})
+    return _outcome(row, {one["no"]: one["state"] for one in ended if "no" in one})
 
 
 def raise_if_lease_lost(error: psycopg.Error) -> None:
@@ -141,12 +144,10 @@ def raise_if_lease_lost(error: psycopg.Error) -> None:
         raise LeaseLostError(str(error)) from error
 
 
-def _rare_statements(
-    batch: Batch, holder: Holder, turn: Turn, terms: Terms
-) -> list[tuple[LiteralString, Mapping[str, Any]]]:
+def _rare_statements(batch: Batch, holder: Holder, turn: Turn, terms: Terms) -> list[Statement]:
     """What most turns do without. Behind the turn itself: a fallback goes on from rows that ended in it."""
     here = {"batch": batch.id}
-    statements: list[tuple[LiteralString, Mapping[str, Any]]] = []
+    statements: list[Statement] = []
     if turn.unsent:
         statements.append((SQL["settle_unsent"], here | _unsent_columns(turn.unsent)))
     noted = [result for result in turn.results if result.outcome is not None]
@@ -165,6 +166,7 @@ def _fallback_columns(batch: Batch, fallback: Fallback) -> dict[str, Any]:
         "channel": fallback.channel,
         "provider": fallback.provider_id,
         "states": list(fallback.states),
+        "usual": fallback.usual,
     }
 
 

@@ -27,7 +27,10 @@ class Recipient(NamedTuple):
     `line` counts physical lines from 1 (a record that spans lines is named by its first); for inline recipients and
     queries it counts records. `ref` is the sender's own reference (column `id`). `addresses` is keyed by channel
     ("Email") and holds only channels that the campaign uses: empty means nobody can be reached, which is not an error.
-    `timezone` is a known IANA name. `variables` are JSON values that PostgreSQL can keep: no NUL, no lone surrogate.
+    `timezone` is a known IANA name. `quiet` are the person's own quiet hours, "21:00-09:00".
+    `prefers` are the channels that the person wants to be written to over, the dearest first; then `addresses` has no
+    others. Empty: as the campaign says.
+    `variables` are JSON values that PostgreSQL can keep: no NUL, no lone surrogate.
     """
 
     line: int
@@ -36,6 +39,8 @@ class Recipient(NamedTuple):
     timezone: str | None
     locale: str | None
     variables: Mapping[str, object]
+    quiet: str | None = None
+    prefers: tuple[str, ...] = ()
 
 
 class Rejected(NamedTuple):

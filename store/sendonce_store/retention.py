@@ -44,8 +44,19 @@ async def delete_data(conn: Connection, campaign_id: int, step: int = STEP) -> D
     deliveries = 0
     for batch in batches:
         deliveries += await _delete_batch(conn, batch)
+    await _delete_inbox(conn, campaign_id, step)
     rows = {name: await _delete_range(conn, name, campaign_id, step) for name in _BY_RANGE}
     return Deleted(len(batches), deliveries, rows["recipients"], rows["rejects"])
+
+
+async def forget_contacts(conn: Connection, namespace: str, step: int = STEP) -> int:
+    """Delete what frequency caps no longer need; returns the number of addresses."""
+    gone = 0
+    while True:
+        cursor = await conn.execute(SQL["forget_contacts"], {"namespace": namespace, "step": step})
+        gone += cursor.rowcount
+        if cursor.rowcount < step:
+            return gone
 
 
 async def _mark(conn: Connection, campaign_id: int) -> None:
@@ -70,6 +81,17 @@ async def _delete_batch(conn: Connection, batch: int) -> int:
         cursor = await conn.execute(SQL["delete_batch_deliveries"], here)
         await conn.execute(SQL["delete_batch"], here)
     return cursor.rowcount
+
+
+async def _delete_inbox(conn: Connection, campaign_id: int, step: int) -> None:
+    after = ""
+    while True:
+        asked = {"campaign": campaign_id, "after": after, "step": step}
+        cursor = await conn.execute(SQL["delete_inbox"], asked)
+        row = await cursor.fetchone()
+        if row is None or row["upto"] is None:
+            return
+        after = row["upto"]
 
 
 async def _delete_range(conn: Connection, name: str, campaign_id: int, step: int) -> int:

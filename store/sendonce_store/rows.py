@@ -60,6 +60,7 @@ class Row:
     locale: str | None
     variables: dict[str, object]
     addresses: dict[str, list[str]]
+    quiet: str | None = None  # the person's own quiet hours, such as 21:00-09:00
 
 
 @dataclass(slots=True)
@@ -108,11 +109,15 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """The channel on which rows go on that ended in one of `states`."""
+    """The channel on which rows go on that ended in one of `states`.
+
+    Not `usual`: only for people who prefer it so.
+    """
 
     channel: str
     provider_id: int
     states: tuple[str, ...]
+    usual: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,7 @@ class Terms:
 
     repeats: Repeats
     fallbacks: Sequence[Fallback] = ()
+    capped: bool = False  # spec.frequencyCap: people have had enough after so many messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,8 @@ class Overview:
     ended_message: str | None
     completed_at: datetime | None
     data_deleted_at: datetime | None
+    stream: bool = False
+    closed: bool = False  # nobody is added to the stream any more
 
     @property
     def imported(self) -> bool:
@@ -126,7 +128,12 @@ def standing(campaign: Overview) -> Standing:
         found = rule(campaign)
         if found is not None:
             return found
-    return Standing("Sending", f"{campaign.counts.final} of {campaign.counts.total} deliveries have ended")
+    return Standing("Sending", so_far(campaign))
+
+
+def so_far(c: Overview) -> str:
+    """How many deliveries there are, and how many of them have ended."""
+    return f"{c.counts.final} of {c.counts.total} deliveries have ended"
 
 
 def _ended(c: Overview) -> Standing | None:
@@ -160,7 +167,7 @@ def _no_workers(c: Overview) -> Standing | None:
 
 
 def _importing(c: Overview) -> Standing | None:
-    if c.imported or c.counts.final or c.counts.sending:
+    if c.stream or c.imported or c.counts.final or c.counts.sending:
         return None
     if c.import_message:
         return Standing("Importing", f"the recipients can't be read at present: {c.import_message}")
@@ -198,6 +205,13 @@ def _waiting(c: Overview) -> Standing | None:
     return Standing("Retrying", f"{wait} for another attempt, the first at {_moment(c.next_due)}")
 
 
+def _streaming(c: Overview) -> Standing | None:
+    """Applications may add recipients at any time: a pause between two is no end."""
+    if not c.stream or c.imported:
+        return None
+    return Standing("Streaming", f"{'closing' if c.closed else 'open'}: {so_far(c)}")
+
+
 def _moment(when: datetime) -> str:
     return when.isoformat(timespec="seconds").replace("+00:00", "Z")
 
@@ -213,4 +227,5 @@ _RULES: tuple[Callable[[Overview], Standing | None], ...] = (
     _rollout,
     _provider,
     _waiting,
+    _streaming,
 )

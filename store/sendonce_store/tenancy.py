@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -24,6 +24,9 @@ from sendonce_store.queries import load
 
 SQL = load("tenancy")
 SECRET_NAME, SECRET_KEY = "sendonce-store", "dsn"
+Kind = Literal["worker", "application"]
+"""What a login is for: workers of a campaign, or applications, which may call `sendonce.enqueue` and nothing else."""
+SECRET_NAMES: Mapping[Kind, str] = {"worker": SECRET_NAME, "application": "sendonce-application"}
 NOT_OURS = "SO002"
 # RFC 1123: what a namespace may be called
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -46,6 +49,7 @@ class Login:
     namespace: str
     role: str
     password: str
+    kind: Kind = "worker"
 
     def dsn(self, address: str) -> str:
         """The connection string with this login, for the server and database of `address`. Raises TenancyError."""
@@ -75,6 +79,7 @@ class Tenant:
     retired: int
     sessions: int
     unfinished: int
+    kind: Kind = "worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,39 +90,40 @@ class Removed:
     left: str | None
 
 
-async def add(conn: Connection, namespace: str) -> Login:
-    """Make the first login of a namespace. Raises TenancyError."""
-    return await _make(conn, namespace, first=True)
+async def add(conn: Connection, namespace: str, kind: Kind = "worker") -> Login:
+    """Make the first login of a namespace, of its kind. Raises TenancyError."""
+    return await _make(conn, namespace, kind, first=True)
 
 
-async def rotate(conn: Connection, namespace: str) -> Login:
+async def rotate(conn: Connection, namespace: str, kind: Kind = "worker") -> Login:
     """Make the next login of a namespace; those that it has stay good until `retire`. Raises TenancyError."""
-    return await _make(conn, namespace, first=False)
+    return await _make(conn, namespace, kind, first=False)
 
 
-async def _make(conn: Connection, namespace: str, *, first: bool) -> Login:
+async def _make(conn: Connection, namespace: str, kind: Kind, *, first: bool) -> Login:
     _check_namespace(namespace)
     password = secrets.token_urlsafe(32)
     async with conn.transaction():
         await _begin(conn)
-        known = [row for row in await _logins(conn, namespace) if row["retired_at"] is None]
+        known = [row for row in await _logins(conn, namespace, kind) if row["retired_at"] is None]
         if first and known:
             message = f"namespace {namespace} has a login already ({known[-1]['role']}): rotate it for a new password"
             raise TenancyError(message)
         if not first and not known:
             message = f"namespace {namespace} has no login: add one first"
             raise TenancyError(message)
-        role = await _make_role(conn, namespace, password)
-    return Login(namespace, role, password)
+        role = await _make_role(conn, namespace, password, kind)
+    return Login(namespace, role, password, kind)
 
 
-async def _make_role(conn: Connection, namespace: str, password: str) -> str:
+async def _make_role(conn: Connection, namespace: str, password: str, kind: Kind) -> str:
     try:
         await conn.execute(SQL["make_group"])
         await conn.execute(SQL["grant_rights"])
         # made here, so that the password itself is in no log of the server
         verifier = conn.pgconn.encrypt_password(password.encode(), b"", b"scram-sha-256").decode()
-        cursor = await conn.execute(SQL["make_login"], {"namespace": namespace, "verifier": verifier})
+        asked = {"namespace": namespace, "verifier": verifier, "kind": kind}
+        cursor = await conn.execute(SQL["make_login"], asked)
     except psycopg.Error as error:
         raise _explained(error) from error
     row = await cursor.fetchone()
@@ -150,8 +156,8 @@ def _check_namespace(namespace: str) -> None:
         raise TenancyError(message)
 
 
-async def _logins(conn: Connection, namespace: str) -> list[dict[str, Any]]:
-    cursor = await conn.execute(SQL["logins"], {"namespace": namespace})
+async def _logins(conn: Connection, namespace: str, kind: Kind) -> list[dict[str, Any]]:
+    cursor = await conn.execute(SQL["logins"], {"namespace": namespace, "kind": kind})
     return await cursor.fetchall()
 
 
@@ -165,11 +171,11 @@ def _tenant(row: Mapping[str, Any]) -> Tenant:
     return Tenant(**{**row, "logins": row["logins"] or []})
 
 
-async def retire(conn: Connection, namespace: str) -> list[Removed]:
+async def retire(conn: Connection, namespace: str, kind: Kind = "worker") -> list[Removed]:
     """Lock out every login of a namespace but the newest, and drop their roles. Raises TenancyError."""
     async with conn.transaction():
         await _begin(conn)
-        rows = await _logins(conn, namespace)
+        rows = await _logins(conn, namespace, kind)
         current = [row["role"] for row in rows if row["retired_at"] is None]
         if not current:
             message = f"namespace {namespace} has no login: add one first"
@@ -179,15 +185,16 @@ async def retire(conn: Connection, namespace: str) -> list[Removed]:
     return [await _drop(conn, role) for role in leaving]
 
 
-async def remove(conn: Connection, namespace: str) -> list[Removed]:
+async def remove(conn: Connection, namespace: str, kind: Kind = "worker") -> list[Removed]:
     """Lock out a namespace and drop its roles; its rows stay. Raises TenancyError, also while a campaign goes on."""
     async with conn.transaction():
         await _begin(conn)
-        leaving = [row["role"] for row in await _logins(conn, namespace)]
+        leaving = [row["role"] for row in await _logins(conn, namespace, kind)]
         if not leaving:
             message = f"namespace {namespace} has no login"
             raise TenancyError(message)
-        await _refuse_while_unfinished(conn, namespace)
+        if kind == "worker":
+            await _refuse_while_unfinished(conn, namespace)
         await _retire(conn, leaving)
     return [await _drop(conn, role) for role in leaving]
 
@@ -231,12 +238,12 @@ async def _end_sessions(conn: Connection, role: str) -> int:
 
 
 def secret(login: Login, dsn: str) -> dict[str, Any]:
-    """The Secret that the workers of the namespace mount."""
+    """The Secret that the workers, or the applications, of the namespace mount."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {
-            "name": SECRET_NAME,
+            "name": SECRET_NAMES[login.kind],
             "namespace": login.namespace,
             "labels": {"app.kubernetes.io/managed-by": "sendonce"},
         },

@@ -55,6 +55,7 @@ TARGETS = (
     Target("claim_with_history", 1.2, at_least=False),
     Target("pace_exceeded", 0, at_least=False, of="value"),
     Target("pace_used", 98, of="value"),
+    Target("stream_latency", 1, at_least=False, of="value"),
     Target("operator_memory_peak", 200, at_least=False, of="value"),
     Target("operator_status_age", 5, at_least=False, of="value"),
     Target("operator_writes", 0.36, at_least=False),

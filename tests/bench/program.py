@@ -1,7 +1,7 @@
 """The benchmark: what is compared with what, in which order, and where the figures go.
 
-    load average → PostgreSQL → sinks → HTTP, SMTP, newsletter, import and memory, sources, claim, pace, operator
-                                                                                     → build/bench.json and a table
+    load average → PostgreSQL → sinks → HTTP, SMTP, newsletter, import and memory, sources, claim, pace, stream,
+                                                                            operator → build/bench.json and a table
 
 A missed target is said, and is no failure: the exit code tells whether it ran.
 """
@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench import claiming, million, newsletter, operating, pacing, sending, sources
+from tests.bench import claiming, million, newsletter, operating, pacing, sending, sources, streaming
 from tests.bench.figures import Row, table, write
 from tests.bench.sending import Scale
 from tests.bench.server import Server, server, version
@@ -82,6 +82,13 @@ async def _pace(plan: Plan, using: Server, folder: Path) -> list[Row]:
     return await pacing.measure(using, folder, seconds)
 
 
+async def _stream(plan: Plan, using: Server, folder: Path) -> list[Row]:
+    people, seconds = (100_000, 10.0) if plan.quick else (1_000_000, 60.0)
+    async with http_sink() as sink:
+        _announce(f"stream: {streaming.PER_SECOND} orders per second beside a campaign of {people:,}")
+        return await streaming.measure(using, sink, folder, people, seconds)
+
+
 async def _operator(plan: Plan, using: Server, folder: Path) -> list[Row]:
     campaigns, seconds = (100, 20.0) if plan.quick else (1_000, 60.0)
     _announce(f"operator: {campaigns:,} active campaigns; a quarter of them changes every second, then all of them")
@@ -98,6 +105,7 @@ PHASES: dict[str, Phase] = {
     "sources": _sources,
     "claim": _claim,
     "pace": _pace,
+    "stream": _stream,
     "operator": _operator,
 }
 

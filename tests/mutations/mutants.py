@@ -37,6 +37,8 @@ class Mutant:
 
 
 _TURN = f"{_STORE}/migrations/0002_turn.sql"
+_STREAM = f"{_STORE}/migrations/0006_stream.sql"
+_PEOPLE = f"{_STORE}/migrations/0007_people.sql"
 
 RULES = (
     Rule("1", "Key at creation", "`import_rows.py: Target.digest`, `take_turn()` in the schema, `handoff.py`", f"{_ENGINE}/test_rule_01_key_at_creation.py"),
@@ -63,6 +65,9 @@ PARTS = (
     Rule("actions", "Orders of people", "`actions.py`, `actions.sql`", f"{_ENGINE}/test_actions_orders.py"),
     Rule("conduct", "The campaign as a whole", "`conduct.py`, `conduct.sql`", f"{_ENGINE}/test_conduct_campaign.py"),
     Rule("imports", "Import", "`imports.py`, `import_rows.py`, `imports.sql`", f"{_ENGINE}/test_imports_store.py"),
+    Rule("stream", "Recipients that applications enqueue", "`enqueue()` in the schema, `stream.py`, `stream.sql`", f"{_ENGINE}/test_stream_enqueue.py {_ENGINE}/test_stream_inbox.py"),
+    Rule("preferences", "A person's own order of channels", "`import_rows.py: Target.comes_first`, `ways_on()` and `next_preferred()` in the schema, `fallbacks.sql`", f"{_ENGINE}/test_store_preferences.py"),
+    Rule("caps", "Frequency caps", "`hold_caps()` and `count_contacts()` in the schema, `capping.py`", f"{_ENGINE}/test_store_caps.py"),
     Rule("pace", "Pace and pause", "`lease_slots()` in the schema, `pace.sql`", f"{_ENGINE}/test_pace_slots.py {_ENGINE}/test_pace_pause.py"),
     Rule("schema", "Counters, constraints, migrations", "the schema, `migrate.py`", f"{_ENGINE}/test_store_counters.py {_ENGINE}/test_store_constraints.py {_ENGINE}/test_store_migrations.py"),
     Rule("session", "A worker's session", "`session.py`, `prepare.py`, `outcomes.py`", f"{_ENGINE}/test_worker_session.py"),
@@ -73,7 +78,7 @@ PARTS = (
 
 MUTANTS = (
     Mutant("1", "the key is made at random", f"{_STORE}/import_rows.py", "return sha256(self.key_prefix + address).digest()", 'return __import__("uuid").uuid4().bytes'),
-    Mutant("1", "a fallback's key is made at random", f"{_SQL}/fallbacks.sql", "sendonce.delivery_key((SELECT id FROM sendonce.store), c.namespace, c.send_key, f.channel, r.addresses -> f.channel ->> 1)", "gen_random_uuid()"),
+    Mutant("1", "a fallback's key is made at random", f"{_SQL}/fallbacks.sql", "sendonce.delivery_key((SELECT id FROM sendonce.store), c.namespace, c.send_key, f.channel,\n                             (r.addresses -> f.channel ->> 1) || coalesce(chr(31) || nullif(d.occasion, ''), ''))", "gen_random_uuid()"),
     Mutant("1", "each attempt has a key of its own", f"{_SENDING}/handoff.py", "key=row.key,", "key=f'{row.key[:-1]}{started.attempt_seq % 10}',"),
     Mutant("1", "each attempt has a date of its own", f"{_SENDING}/handoff.py", "date=started.first_attempt_at or utc_now(),", "date=utc_now(),"),
     Mutant("1", "other bytes go out under the same key", _TURN, "WHEN d.maybe_accepted AND d.digest IS NOT NULL AND d.digest <> a.digest THEN 'content_changed'", ""),
@@ -173,7 +178,7 @@ MUTANTS = (
     Mutant("fallbacks", "a turn adds no fallbacks", f"{_STORE}/queue.py", "    for fallback in terms.fallbacks:\n", "    for fallback in ():\n"),
     Mutant("fallbacks", "a settled batch adds no fallbacks", f"{_STORE}/conduct.py", 'if state != "cancelled":', "if False:"),
     Mutant("fallbacks", "resolved as failed does not fall back", f"{_STORE}/actions.py", "            await add_fallbacks(conn, target.campaign_id, batch)\n", ""),
-    Mutant("fallbacks", "who falls back may do so twice", f"{_SQL}/fallbacks.sql", "ON CONFLICT (campaign_id, channel, address) DO NOTHING;", ";"),
+    Mutant("fallbacks", "who falls back may do so twice", f"{_SQL}/fallbacks.sql", "ON CONFLICT (campaign_id, channel, address, occasion) DO NOTHING;", ";"),
     Mutant("fallbacks", "a fallback batch that was done stays so", f"{_SQL}/fallbacks.sql", "SET state = CASE WHEN batches.state = 'done' THEN 'pending' ELSE batches.state END", "SET state = batches.state"),
     Mutant("fallbacks", "a retry repeats whom the fallback reached", f"{_SQL}/actions.sql", "AND f.state IN ('pending', 'sending', 'sent', 'uncertain')", "AND f.state IN ('pending', 'sending', 'uncertain')"),
     Mutant("actions", "a name counts each time", f"{_STORE}/actions.py", '    if row["finished_at"] is not None:', "    if False:"),
@@ -198,6 +203,30 @@ MUTANTS = (
     Mutant("imports", "people without an address are dropped", f"{_STORE}/import_rows.py", "        return new or not reachable\n", "        return new\n"),
     Mutant("imports", "numbers beyond 64 bits are lost", f"{_STORE}/import_rows.py", "        return _encode(value).encode()\n", '        return b"{}"\n'),
     Mutant("imports", "a spool of a run that died stays", f"{_STORE}/imports.py", "        if first_line == 1:\n", "        if False:\n"),
+    Mutant("stream", "an occasion is not part of the key", f"{_SQL}/stream.sql", " || chr(31) || r.occasion),", "),"),
+    Mutant("stream", "a fallback's occasion is not part of the key", f"{_SQL}/fallbacks.sql", " || coalesce(chr(31) || nullif(d.occasion, ''), '')", ""),
+    Mutant("stream", "a retry does not look at the occasion", f"{_SQL}/actions.sql", " AND f.occasion = d.occasion", ""),
+    Mutant("stream", "who was taken stays in the inbox", f"{_STORE}/stream.py", '        await conn.execute(SQL["taken"], {"campaign": campaign_id, "keys": [one.key for one in waiting]})\n', ""),
+    Mutant("stream", "who is in another's hand is waited for", f"{_SQL}/stream.sql", "LIMIT %(limit)s FOR UPDATE SKIP LOCKED", "LIMIT %(limit)s"),
+    Mutant("stream", "a batch that is held is filled up", f"{_SQL}/stream.sql", " AND b.state <> 'leased'\n", "\n"),
+    Mutant("stream", "a full batch gets more", f"{_SQL}/stream.sql", " + %(wanted)s <= %(size)s", " >= 0"),
+    Mutant("stream", "who comes after a cancel is sent to", f"{_STORE}/stream.py", 'cancelled = row is None or row["cancelled"]', "cancelled = False"),
+    Mutant("stream", "an open stream completes", f"{_STORE}/decisions.py", "    over = facts.closed or facts.cancelled or facts.late\n", "    over = True\n"),
+    Mutant("stream", "the end does not wait for open transactions", _STREAM, " FOR SHARE;", ";"),
+    Mutant("stream", "the end leaves who waits", f"{_SQL}/stream.sql", "     AND NOT EXISTS (SELECT FROM sendonce.inbox i WHERE i.campaign_id = s.campaign_id AND i.recipient IS NOT NULL)\n", ""),
+    Mutant("stream", "a key may be used for another recipient", _STREAM, "IF earlier.digest IS DISTINCT FROM content THEN", "IF false THEN"),
+    Mutant("stream", "anybody may enqueue", _STREAM, "  PERFORM sendonce.check_application(enqueue.namespace);\n", ""),
+    Mutant("preferences", "the campaign's order counts", f"{_STORE}/import_rows.py", "        if person.prefers:\n", "        if False:\n"),
+    Mutant("preferences", "any channel of the family comes next", _PEOPLE, "     AND array_position(string_to_array(prefers, ','), w.channel) > array_position(string_to_array(prefers, ','), behind)\n", ""),
+    Mutant("preferences", "everybody goes on over every channel", f"{_SQL}/fallbacks.sql", "   AND CASE WHEN r.prefers IS NULL THEN %(usual)s\n            ELSE", "   AND CASE WHEN true THEN true\n            ELSE"),
+    Mutant("preferences", "a retry looks at the campaign's order only", f"{_SQL}/actions.sql", "AND CASE WHEN r.prefers IS NULL THEN ch.after_channel", "AND CASE WHEN true THEN ch.after_channel"),
+    Mutant("caps", "the cap is not looked at", f"{_STORE}/queue.py", "capping(batch, turn) if terms.capped else ([], [])", "([], [])"),
+    Mutant("caps", "nobody waits for the other's commit", _PEOPLE, "    ORDER BY k.address FOR UPDATE;", "    ORDER BY k.address;"),
+    Mutant("caps", "what is long ago counts", _PEOPLE, "                AND h.at > now() - make_interval(days => c.cap_days)", ""),
+    Mutant("caps", "a repeat counts, too", _PEOPLE, "             AND d.attempt_seq = 1 AND d.last_attempt_at", "             AND d.last_attempt_at"),
+    Mutant("caps", "a refusal keeps its place", _PEOPLE, "d.state = 'failed'\n", "d.state = 'none'\n"),
+    Mutant("caps", "what stands still is capped", _PEOPLE, "       AND NOT c.suspended AND c.halt_reason IS NULL AND c.cancelled_at IS NULL\n", ""),
+    Mutant("caps", "every topic counts", _PEOPLE, "                AND k.category = c.category AND k.topic = coalesce(c.topic, '')\n", "                AND k.category = c.category\n"),
     Mutant("pace", "slots are given out up to the whole burst", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "(l.burst + 1) / 2 AS ahead", "l.burst AS ahead"),
     Mutant("pace", "slots that were given out are not counted", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "     SET tat = greatest(l.tat, t) + make_interval(secs => granted * l.period_seconds::float8 / l.messages)", "     SET tat = l.tat"),
     Mutant("pace", "askers do not wait for each other", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "  PERFORM 1 FROM sendonce.pace_limits l WHERE l.provider_id = provider ORDER BY l.no FOR UPDATE;\n", ""),
@@ -235,7 +264,7 @@ MUTANTS = (
     Mutant("schema", "migrations don't wait for each other", f"{_STORE}/migrate.py", '        await conn.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])\n', ""),
     Mutant("schema", "a newer schema is taken as it is", f"{_STORE}/migrate.py", "    if found > wanted:", "    if False:"),
     Mutant("session", "results wait for a heartbeat", f"{_SENDING}/session.py", "            self._loop.call_later(LINGER_SECONDS, self._wake.set)", "            pass"),
-    Mutant("session", "quiet hours are not looked at", f"{_SENDING}/prepare.py", "    if plan.quiet is None:", "    if True:"),
+    Mutant("session", "quiet hours are not looked at", f"{_SENDING}/prepare.py", "    if not windows:", "    if True:"),
     Mutant("session", "the deadline is not looked at", _TURN, "WHEN c.deadline <= now() THEN 'expired'", "WHEN false THEN 'expired'"),
     Mutant("session", "an account error burns an attempt", f"{_SENDING}/outcomes.py", 'return _again(attempt, error, "account", 0.0, used=0)', 'return _again(attempt, error, "account", 0.0, used=1)'),
     Mutant("session", "an account error stops nothing", f"{_WORKER}/alarms.py", '                await campaigns.halt(conn, self._campaign_id, "CredentialsRejected", message)', "                pass"),

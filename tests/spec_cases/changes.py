@@ -25,6 +25,7 @@ REST: dict[str, Any] = {
     "cancel": True,
     "schedule": {"deadline": "2027-01-01T00:00:00Z"},
     "retry": {"factor": 2},
+    "frequencyCap": {"messages": 3, "periodDays": 7},
     "uncertainPolicy": "Resend",
     "failurePolicy": {"action": "Continue"},
     "workers": {"max": 2},
@@ -58,6 +59,8 @@ VARIABLES: dict[str, Any] = {"email": "a@example.com", "variables": {"a": None, 
 def inline_with(**variables: Any) -> dict[str, Any]:
     return campaign(recipients={"inline": [VARIABLES | {"variables": VARIABLES["variables"] | variables}]})
 
+
+STREAM = campaign(recipients={"stream": {}})
 
 CHANGES: list[Change] = [
     *(Change(f"{name} before the start", C, campaign(), campaign(**{name: to})) for name, to in CONTENT.items()),
@@ -108,6 +111,8 @@ CHANGES: list[Change] = [
     Change("cancel", C, campaign(), campaign(cancel=True)),
     Change("cancel taken back", C, campaign(cancel=True), campaign(cancel=False), ("spec.cancel",)),
     Change("cancel left out", C, campaign(cancel=True), campaign(), ("spec.cancel",)),
+    Change("close", C, STREAM, campaign(recipients={"stream": {}}, close=True), status=STARTED),
+    Change("close taken back", C, campaign(recipients={"stream": {}}, close=True), STREAM, ("spec.close",)),
     Change("another type", P, SMTP_PROVIDER, HTTP_PROVIDER, ("spec.type",)),
     Change("another host", P, SMTP_PROVIDER, provider(type="SMTP", smtp={"host": "mx.example.com"}, suspend=True)),
     Change(

@@ -23,6 +23,8 @@ RECIPIENT: dict[str, Any] = {
     "webhook": "https://example.com/hook",
     "timezone": "Asia/Tokyo",
     "locale": "ja-JP",
+    "quiet": "22:00-08:00",
+    "channels": ["Line", "Email"],
     "variables": {"name": "Ada", "tags": ["a", {"b": None}], "none": None, "n": 1.5},
 }
 MESSAGES: list[dict[str, Any]] = [
@@ -93,6 +95,7 @@ CAMPAIGN = campaign(
             "unknownTimezonePolicy": "UseDefault",
         },
     },
+    frequencyCap={"messages": 3, "periodDays": 7},
     rollout={
         "canary": {
             "percent": 2,
@@ -213,6 +216,7 @@ COMPLETE: list[tuple[type[SpecModel], dict[str, Any]]] = [
         )
     ),
     (C, email(subject="s", mjml="<mjml></mjml>")),
+    (C, campaign(recipients={"stream": {}}, close=True)),
     (P, provider(type="HTTP", http=HTTP, **SHARED)),
     (P, provider(type="SMTP", smtp=SMTP)),
     *((P, provider(type=kind, **{block: settings}, **CREDENTIALS)) for kind, block, settings in NAMED),

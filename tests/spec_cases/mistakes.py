@@ -148,7 +148,7 @@ INSTEAD: list[tuple[str, str, str | None]] = [
         (
             "c.yaml:6: spec.recipients.secretKeyRef: exactly one source is needed: keep one of inline, "
             "configMapKeyRef, "
-            "secretKeyRef, http, s3, postgres, mysql"
+            "secretKeyRef, http, s3, postgres, mysql, stream"
         ),
     ),
     (
@@ -157,7 +157,7 @@ INSTEAD: list[tuple[str, str, str | None]] = [
         (
             "c.yaml:6: spec.recipients: exactly one source is needed: keep one of inline, configMapKeyRef, "
             "secretKeyRef, "
-            "http, s3, postgres, mysql"
+            "http, s3, postgres, mysql, stream"
         ),
     ),
     (

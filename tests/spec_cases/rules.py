@@ -90,6 +90,38 @@ CASES: list[tuple[str, type[SpecModel], dict[str, Any], dict[str, Any], str]] = 
         "spec.recipients.inline[1].id",
     ),
     (
+        "a-stream-has-no-count",
+        C,
+        campaign(recipients={"stream": {}}),
+        campaign(recipients={"stream": {}, "maxRejectedPercent": 5}),
+        "spec.recipients.stream",
+    ),
+    *(
+        (
+            "a-stream-has-no-count",
+            C,
+            campaign(recipients={"stream": {}}),
+            campaign(recipients={"stream": {}} | more),
+            "spec.recipients.stream",
+        )
+        for more in ({"format": "CSV"}, {"compression": "Gzip"}, {"expected": {"min": 1}})
+    ),
+    (
+        "transactional-has-no-cap",
+        C,
+        campaign(frequencyCap={"messages": 3, "periodDays": 7}),
+        campaign(category="Transactional", frequencyCap={"messages": 3, "periodDays": 7}),
+        "spec.frequencyCap",
+    ),
+    ("close-is-for-a-stream", C, campaign(recipients={"stream": {}}, close=True), campaign(close=True), "spec.close"),
+    (
+        "a-stream-has-no-canary",
+        C,
+        campaign(recipients={"stream": {}}, rollout={}),
+        campaign(recipients={"stream": {}}, rollout={"canary": {}}),
+        "spec.rollout",
+    ),
+    (
         "count-range",
         C,
         campaign(recipients=FILE | {"expected": {"min": 5, "max": 5}}),

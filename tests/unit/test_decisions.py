@@ -207,3 +207,24 @@ def test_a_failing_canary_stops_the_campaign(stage: str) -> None:
 def test_nothing_moves_while_a_person_is_awaited() -> None:
     facts = _canary(halt_reason="CanaryFailed", canary_failed=50)
     assert decide(facts, replace(POLICY, canary=CANARY)) is None
+
+
+STREAM = replace(OVER, import_state="running", stream=True)
+
+
+@pytest.mark.parametrize("change", [{"closed": True}, {"cancelled": True}, {"late": True}])
+def test_a_stream_has_all_its_recipients_once_nobody_can_be_added_and_nobody_waits(change: dict[str, bool]) -> None:
+    assert decide(STREAM, POLICY) is None
+    over = replace(STREAM, **change)  # type: ignore[arg-type]
+    assert decide(over, POLICY) == Step(Kind.DRAIN)
+    assert decide(replace(over, inbox=True), POLICY) is None
+    assert decide(replace(over, import_state="done"), POLICY) != Step(Kind.DRAIN)
+
+
+def test_a_stream_that_can_not_end_yet_is_still_stopped_by_the_breaker() -> None:
+    failing = replace(STREAM, closed=True, sent=100, failed=900)
+    assert decide(failing, POLICY) == Step(
+        Kind.HALT,
+        reason="FailureThreshold",
+        message="900 of 1000 deliveries failed, at most 50 % allowed (failurePolicy)",
+    )

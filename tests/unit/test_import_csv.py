@@ -209,3 +209,19 @@ def test_a_header_alone_gives_no_block() -> None:
 def test_a_block_holds_few_records() -> None:
     blocks = read("email\n" + "".join(f"p{number}@example.com\n" for number in range(2 * BLOCK_ROWS + 1)))
     assert [block.lines for block in blocks] == [BLOCK_ROWS, BLOCK_ROWS, 1]
+
+
+def test_a_persons_own_quiet_hours_are_a_pair_of_times() -> None:
+    blocks = read(
+        "email,quiet\na@example.com,21:00-09:00\nb@example.com,\nc@example.com,21-9\nd@example.com,08:00-08:00\n"
+    )
+    found = [(recipient.line, recipient.quiet) for block in blocks for recipient in block.recipients]
+    assert found == [(2, "21:00-09:00"), (3, None)]
+    assert [(row.line, row.field) for row in refused(blocks)] == [(4, "quiet"), (5, "quiet")]
+
+
+def test_a_persons_channels_are_a_list_and_the_others_are_left_out() -> None:
+    blocks = read('email,channels\na@example.com,"sms, Email"\nb@example.com,SMS\nc@example.com,\nd@example.com,Fax\n')
+    found = [(one.line, one.prefers, list(one.addresses)) for block in blocks for one in block.recipients]
+    assert found == [(2, ("SMS", "Email"), ["Email"]), (3, ("SMS",), []), (4, (), ["Email"])]
+    assert [(row.line, row.field) for row in refused(blocks)] == [(5, "channels")]

@@ -91,3 +91,11 @@ def test_a_secret_shows_nothing_of_its_rows() -> None:
     _, rejected = read('hunter2\n{"email":"hunter2"}\n{"hunter2":"\\u0000"}\n{"hunter2":1,"hunter2 ":1}', secret=True)
     assert len(rejected) == 4
     assert "hunter2" not in repr(rejected)
+
+
+def test_a_persons_channels_may_be_a_list() -> None:
+    found, rejected = read(
+        '{"email": "a@example.com", "channels": ["Email", "SMS"]}\n{"email": "b@example.com", "channels": [1]}\n'
+    )
+    assert [one.prefers for one in found] == [("Email", "SMS")]
+    assert [row.field for row in rejected] == ["channels"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendonce_worker.sending.quiet_hours import QuietHours
+from sendonce_worker.sending.quiet_hours import QuietHours, own_hours, quiet_until
 
 NIGHT = QuietHours(time(21), time(9), None)
 NOON = QuietHours(time(12), time(13, 30), None)
@@ -99,3 +99,25 @@ def test_the_end_is_ahead_within_a_day_and_no_longer_quiet(minutes: int, zone: s
         or after.fold
         or after.utcoffset() != now.astimezone(ZoneInfo(zone)).utcoffset()
     )
+
+
+@pytest.mark.parametrize(
+    ("own", "now", "end"),
+    [
+        ("12:00-14:00", "2026-12-01T12:30:00+09:00", "2026-12-01T14:00:00+09:00"),
+        ("20:00-22:00", "2026-12-01T20:30:00+09:00", "2026-12-02T09:00:00+09:00"),  # the night begins in it
+        ("08:00-11:00", "2026-12-01T23:00:00+09:00", "2026-12-02T11:00:00+09:00"),
+        ("22:00-06:00", "2026-12-01T23:00:00+09:00", "2026-12-02T09:00:00+09:00"),
+        ("12:00-14:00", "2026-12-01T15:00:00+09:00", None),
+    ],
+)
+def test_a_persons_own_hours_stand_beside_those_of_the_campaign(own: str, now: str, end: str | None) -> None:
+    found = quiet_until([NIGHT, own_hours(own)], _utc(now), "Asia/Tokyo")
+    assert found == (_utc(end) if end else None)
+
+
+def test_hours_that_leave_no_minute_are_looked_at_again_later() -> None:
+    now = _utc("2026-12-01T12:00:00+09:00")
+    found = quiet_until([NIGHT, own_hours("09:00-21:00")], now, "Asia/Tokyo")
+    assert found is not None
+    assert now < found < now + timedelta(days=3)

@@ -42,6 +42,7 @@ def test_a_campaign_of_the_required_fields_alone_has_the_documented_defaults() -
         "priority": "Normal",
         "suspend": False,
         "cancel": False,
+        "close": False,
         "recipients": {
             "configMapKeyRef": {"name": "r", "key": "r.csv"},
             "format": "CSV",

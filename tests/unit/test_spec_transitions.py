@@ -25,6 +25,7 @@ def test_every_kind_has_its_rules() -> None:
         "NotificationCampaign": [
             "send-key-stays",
             "cancel-stays",
+            "close-stays",
             "category-is-frozen-once-started",
             "topic-is-frozen-once-started",
             "recipients-is-frozen-once-started",

@@ -16,7 +16,7 @@ from sendonce_store.campaigns import Channel, StoredCampaign, read_channels
 from sendonce_store.connection import Connection
 from sendonce_store.pace import Slots, is_paced, lease_slots
 from sendonce_store.rows import Repeats, Terms
-from sendonce_store.spec import CARRIES_ATTACHMENTS, Message, ProviderSpec, ProviderType
+from sendonce_store.spec import CARRIES_ATTACHMENTS, Category, Message, ProviderSpec, ProviderType
 from sendonce_store.spec.metadata import SecretRef
 from sendonce_worker.attaching import AttachmentError, load
 from sendonce_worker.link import Link
@@ -86,7 +86,7 @@ class Campaign:
         channels = await read_channels(conn, self.stored.id)
         for channel in channels:
             secrets, ca = read_secrets(channel.provider, self._settings.files)
-            mark = _mark(channel.provider, secrets, ca)
+            mark = f"{_mark(channel.provider, secrets, ca)} {channel.capped}"
             known = self._built.get(channel.channel)
             if known is None or known.mark != mark:
                 for secret in secrets.values():
@@ -118,7 +118,7 @@ class Campaign:
             provider=provider,
             template=_template(message, provider_spec, self._settings.files),
             rules=rules,
-            terms=Terms(rules.repeats, fallbacks_of(channel.channel, channels)),
+            terms=Terms(rules.repeats, fallbacks_of(channel.channel, channels), channel.capped),
             lease=lease,
             capacity=in_flight,
             ahead=rows_ahead(in_flight, provider.key_window, lease, paced=pacer.paced),
@@ -126,6 +126,7 @@ class Campaign:
             pacer=pacer,
             series=DeliverySeries(self.stored.namespace, self.stored.name, channel.channel, channel.provider_name),
             provider_series=ProviderSeries(self.stored.namespace, channel.provider_name),
+            own_quiet=spec.category is not Category.TRANSACTIONAL,
         )
 
     async def _pacer(self, conn: Connection, provider_id: int, block: int) -> Pacer:

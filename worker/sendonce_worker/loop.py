@@ -1,6 +1,7 @@
 """One worker process: connect, look at the campaign, send until there is nothing left or somebody says stop.
 
     runners (several)   claim a batch → import it or send it → release → again
+    streaming           takes in what applications enqueue, where recipients come as a stream
     conductor           moves the campaign as a whole, looks for changed providers and Secrets, counts, beats
 
 SIGTERM lets every runner finish what is in flight and give its batch back. Whatever stops a worker harder than that,
@@ -38,6 +39,7 @@ from sendonce_worker.sending.flying import Flying
 from sendonce_worker.sending.session import Session
 from sendonce_worker.sending.surroundings import Surroundings
 from sendonce_worker.settings import WorkerSettings
+from sendonce_worker.streaming import Streaming
 
 logger = logging.getLogger(__name__)
 SQL = load("campaigns")
@@ -78,6 +80,7 @@ class Worker:
         self._tail = asyncio.Event()
         self._flying = Flying(0)  # until the campaign says how many
         self._control = Link(settings.dsn, f"sendonce-worker control {settings.identity}"[:63])
+        self._stream = Link(settings.dsn, f"sendonce-worker stream {settings.identity}"[:63])
         self._links = [
             Link(settings.dsn, f"sendonce-worker {no} {settings.identity}"[:63]) for no in range(settings.batches)
         ]
@@ -112,12 +115,15 @@ class Worker:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._conductor.run(campaign, self._stop, self._stirred, self.drain))
                 self._flying = Flying(campaign.concurrency)
+                if campaign.stored.spec.recipients.stream is not None:
+                    streaming = Streaming(campaign.stored, self._stream, self._stirred)
+                    tasks.create_task(streaming.run(self._stop))
                 for link in self._links:
                     tasks.create_task(self._runner(link, campaign))
             await self._say_goodbye(campaign)
             await campaign.aclose()
         finally:
-            for link in (self._control, *self._links):
+            for link in (self._control, self._stream, *self._links):
                 await link.close()
         return self._why()
 

@@ -1,4 +1,4 @@
-"""`sendonce retry`, `resolve`, `promote`, `resume`, `suspend` and `cancel`: a person's levers on a campaign."""
+"""A person's levers on a campaign: `sendonce retry`, `resolve`, `promote`, `resume`, `suspend`, `close`, `cancel`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from sendonce_store.standing import Overview
 
 __all__ = [
     "cancel_command",
+    "close_command",
     "promote_command",
     "resolve_command",
     "resume_command",
@@ -182,6 +183,21 @@ def suspend_command(*, campaign: str, store: StoreChoice, output: str) -> int:
         return OrderResult("", "Suspend", found.send_key, 0, 0, "suspended", again=False)
 
     return _pull(store, campaign, suspend, output)
+
+
+@click.command("close", epilog="\b\nExample:\n  sendonce close orders-2026-12")
+@campaign_argument
+@store_options
+@output_option
+def close_command(*, campaign: str, store: StoreChoice, output: str) -> int:
+    """Let nobody be added to a campaign with recipients.stream: it ends when everybody has been sent to."""
+
+    async def close(conn: Connection, found: Overview) -> OrderResult:
+        closed = await actions.close(conn, found.id)
+        message = "closed" if closed else "nothing to close: it has ended, or its recipients do not come as a stream"
+        return OrderResult("", "Close", found.send_key, 0, 0, message, again=False)
+
+    return _pull(store, campaign, close, output)
 
 
 @click.command("cancel", epilog="\b\nExample:\n  sendonce cancel spring")

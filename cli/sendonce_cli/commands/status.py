@@ -85,6 +85,7 @@ class Detail:
             "receipts": None,  # reported by providers later, not kept yet
             "batches": {"total": c.batches, "leased": c.leased_batches, "done": c.done_batches},
             "import": {"state": c.import_state, "message": c.import_message},
+            "stream": {"closed": c.closed} if c.stream else None,
             "retries": as_data(self.retries),
             "rollout": {"stage": c.rollout_stage, "since": as_data(c.rollout_since)},
             "provider": {"pausedUntil": as_data(c.provider_paused_until), "name": c.paused_provider},

@@ -18,7 +18,7 @@ from sendonce_cli.output import emit, table
 from sendonce_cli.stores import open_store
 from sendonce_store import tenancy
 from sendonce_store.connection import Connection
-from sendonce_store.tenancy import Login, Removed, Tenant
+from sendonce_store.tenancy import Kind, Login, Removed, Tenant
 
 __all__ = ["tenant_group"]
 
@@ -71,6 +71,15 @@ def secret_options(command: Command) -> Command:
     return command
 
 
+kind_option = click.option(
+    "--application",
+    "kind",
+    flag_value="application",
+    default="worker",
+    help="A login for applications, which may call sendonce.enqueue and nothing else (docs/applications.md).",
+)
+
+
 def run(database: str, work: Callable[[Connection], Awaitable[T]]) -> T:
     """Do it with a connection to the store."""
 
@@ -101,7 +110,7 @@ def hand_over(login: Login, address: str, file: Path | None) -> None:
         return
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
         stream.write(text)
-    click.echo(f"{file}: Secret {tenancy.SECRET_NAME} for namespace {login.namespace}", err=True)
+    click.echo(f"{file}: Secret {tenancy.SECRET_NAMES[login.kind]} for namespace {login.namespace}", err=True)
 
 
 def check_file(file: Path | None) -> None:
@@ -117,6 +126,7 @@ def check_file(file: Path | None) -> None:
     epilog="""\b
 Examples:
   sendonce tenant add shop --database postgresql://owner@db/sendonce | kubectl apply -f -
+  sendonce tenant add shop --application --write application.yaml
   sendonce tenant add shop --address postgresql://db.data.svc:5432/sendonce --write secret.yaml
 
 \b
@@ -124,13 +134,14 @@ Exit codes: 0 made, 2 it has a login already, or the login of --database may not
 """,
 )
 @click.argument("namespace")
+@kind_option
 @secret_options
 @database_option
-def add_command(*, namespace: str, address: str | None, write: Path | None, database: str) -> int:
+def add_command(*, namespace: str, kind: Kind, address: str | None, write: Path | None, database: str) -> int:
     """Make the login of a namespace and print its Secret: the only time that the password is shown."""
     check_file(write)
     where = reachable(database, address)
-    hand_over(run(database, lambda conn: tenancy.add(conn, namespace)), where, write)
+    hand_over(run(database, lambda conn: tenancy.add(conn, namespace, kind)), where, write)
     return Exit.OK
 
 
@@ -149,10 +160,11 @@ With --now, workers stop at the next statement and come back with the new Secret
 @click.argument("namespace")
 @click.option("--finish", is_flag=True, help="Lock out every login but the newest, and drop them.")
 @click.option("--now", is_flag=True, help="A new login, and lock out the others at once: a password became known.")
+@kind_option
 @secret_options
 @database_option
 def rotate_command(  # noqa: PLR0913 - one parameter per option
-    *, namespace: str, finish: bool, now: bool, address: str | None, write: Path | None, database: str
+    *, namespace: str, finish: bool, now: bool, kind: Kind, address: str | None, write: Path | None, database: str
 ) -> int:
     """Make another login for a namespace and print its Secret; the one before stays good until --finish."""
     if finish and (now or address is not None or write is not None):
@@ -160,9 +172,9 @@ def rotate_command(  # noqa: PLR0913 - one parameter per option
     if not finish:
         check_file(write)
         where = reachable(database, address)
-        hand_over(run(database, lambda conn: tenancy.rotate(conn, namespace)), where, write)
+        hand_over(run(database, lambda conn: tenancy.rotate(conn, namespace, kind)), where, write)
     if finish or now:
-        tell(run(database, lambda conn: tenancy.retire(conn, namespace)))
+        tell(run(database, lambda conn: tenancy.retire(conn, namespace, kind)))
     return Exit.OK
 
 
@@ -179,14 +191,14 @@ Examples:
 def list_command(*, database: str, output: str) -> int:
     """List namespaces with a login."""
     found = run(database, tenancy.tenants)
-    columns = ["NAMESPACE", "LOGINS", "SINCE", "SESSIONS", "UNFINISHED CAMPAIGNS", "NOT DROPPED"]
+    columns = ["NAMESPACE", "FOR", "LOGINS", "SINCE", "SESSIONS", "UNFINISHED CAMPAIGNS", "NOT DROPPED"]
     emit(found, output, lambda: table(columns, map(_row, found)) if found else Text("none"))
     return Exit.OK
 
 
 def _row(tenant: Tenant) -> tuple[object, ...]:
     logins = ", ".join(tenant.logins)
-    return (tenant.namespace, logins, tenant.since, tenant.sessions, tenant.unfinished, tenant.retired)
+    return (tenant.namespace, tenant.kind, logins, tenant.since, tenant.sessions, tenant.unfinished, tenant.retired)
 
 
 @tenant_group.command(
@@ -203,10 +215,11 @@ Exit codes: 0 removed, 2 it has campaigns that are not finished, or no login.
 """,
 )
 @click.argument("namespace")
+@kind_option
 @database_option
-def remove_command(*, namespace: str, database: str) -> int:
+def remove_command(*, namespace: str, kind: Kind, database: str) -> int:
     """Lock out a namespace, end its sessions and drop its logins."""
-    tell(run(database, lambda conn: tenancy.remove(conn, namespace)))
+    tell(run(database, lambda conn: tenancy.remove(conn, namespace, kind)))
     return Exit.OK
 
 

@@ -15,7 +15,7 @@ from sendonce_cli.output import emit
 from sendonce_cli.stores import Store, find, open_store
 from sendonce_store import ledger
 from sendonce_store.migrate import newest
-from sendonce_store.retention import delete_data, due_campaigns
+from sendonce_store.retention import delete_data, due_campaigns, forget_contacts
 
 __all__ = ["completion_command", "migrate_command", "purge_command"]
 
@@ -86,6 +86,8 @@ async def _purge(store: StoreChoice, name: str | None) -> list[dict[str, object]
             if name is None
             else [(await find(conn, store.namespace, name)).id]
         )
+        if name is None:
+            await forget_contacts(conn, store.namespace)
         for campaign_id in ids:
             campaign = await ledger.overview(conn, store.namespace, campaign_id)
             deleted = await delete_data(conn, campaign_id)

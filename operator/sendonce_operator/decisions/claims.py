@@ -76,6 +76,12 @@ def _imported(situation: Situation, c: Overview) -> Claim:
         return Claim("Imported", FALSE, "SourceUnreadable", mask(c.import_message or ""))
     if c.imported:
         return Claim("Imported", TRUE, "Imported", counts)
+    return _importing(c)
+
+
+def _importing(c: Overview) -> Claim:
+    if c.stream:
+        return Claim("Imported", FALSE, "Streaming", f"{c.total} recipients so far, {c.rejected} rejected")
     if c.import_state == "pending":
         return Claim("Imported", FALSE, "NotStarted", mask(c.import_message or ""))
     return Claim("Imported", FALSE, "Importing", f"{c.total} recipients so far")

@@ -14,7 +14,7 @@ from sendonce_store.spec.metadata import API_VERSION, ApiVersion, CampaignMetada
 from sendonce_store.spec.recipients import Recipients
 from sendonce_store.spec.rollout import FailurePolicy, Retry, Rollout, UncertainPolicy
 from sendonce_store.spec.rules import Rule, enforce
-from sendonce_store.spec.schedule import Schedule
+from sendonce_store.spec.schedule import FrequencyCap, Schedule
 from sendonce_store.spec.workload import Workers
 
 __all__ = ["CampaignSpec", "Category", "NotificationCampaign", "Priority"]
@@ -61,6 +61,11 @@ class CampaignSpec(SpecModel):
         default=False,
         description="Ends the campaign: what is pending becomes cancelled. Cannot be undone.",
     )
+    close: Bool = Field(
+        default=False,
+        description="For recipients.stream: nobody is added any more, and the campaign ends with the last delivery. "
+        "Cannot be undone.",
+    )
     recipients: Recipients = Field(description="Who gets the campaign. Frozen once started.")
     messages: Annotated[
         tuple[Message, ...],
@@ -68,6 +73,10 @@ class CampaignSpec(SpecModel):
         AfterValidator(_messages_fit_together),
     ] = Field(description="What is sent, one message per channel. Frozen once started.")
     schedule: Schedule | None = Field(default=None, description="When messages may be handed off.")
+    frequency_cap: FrequencyCap | None = Field(
+        default=None,
+        description="Most messages of this category and topic to one address, over all campaigns that have a cap.",
+    )
     rollout: Rollout | None = Field(default=None, description="How the campaign is rolled out. Frozen once started.")
     retry: Retry = Field(default=Retry(), description="How often and how soon a delivery is tried again.")
     uncertain_policy: UncertainPolicy = Field(

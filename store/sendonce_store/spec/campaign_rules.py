@@ -114,12 +114,30 @@ def transactional_has_no_quiet_hours(spec: CampaignSpec) -> Iterator[Path]:
         yield ("schedule", "quietHours")
 
 
+def transactional_has_no_cap(spec: CampaignSpec) -> Iterator[Path]:
+    """A password reset is sent however many there were."""
+    if spec.category == "Transactional" and spec.frequency_cap is not None:
+        yield ("frequencyCap",)
+
+
 def inline_recipients_have_an_address(spec: CampaignSpec) -> Iterator[Path]:
     """Each inline recipient can be reached on some channel of the campaign."""
     columns = {ADDRESS_COLUMNS[message.channel] for message in spec.messages}
     for no, recipient in enumerate(spec.recipients.inline or ()):
         if not any(getattr(recipient, column) for column in columns):
             yield ("recipients", "inline", no)
+
+
+def close_is_for_a_stream(spec: CampaignSpec) -> Iterator[Path]:
+    """Only a stream is open."""
+    if spec.close and spec.recipients.stream is None:
+        yield ("close",)
+
+
+def a_stream_has_no_canary(spec: CampaignSpec) -> Iterator[Path]:
+    """A canary is a share of all recipients, who must be known for that."""
+    if spec.recipients.stream is not None and spec.rollout is not None and spec.rollout.canary is not None:
+        yield ("rollout",)
 
 
 _ADDRESSED = " || ".join(
@@ -137,6 +155,14 @@ SPEC_RULES: tuple[Rule[CampaignSpec], ...] = (
         breaches=transactional_has_no_quiet_hours,
     ),
     Rule(
+        name="transactional-has-no-cap",
+        scope="spec",
+        field="frequencyCap",
+        message="is not allowed for the category Transactional; remove it, or use Marketing",
+        cel="self.category != 'Transactional' || !has(self.frequencyCap)",
+        breaches=transactional_has_no_cap,
+    ),
+    Rule(
         name="inline-recipients-have-an-address",
         scope="spec",
         field="recipients.inline[*]",
@@ -144,5 +170,21 @@ SPEC_RULES: tuple[Rule[CampaignSpec], ...] = (
         cel="!has(self.recipients.inline) || self.recipients.inline.all(one, "
         f"self.messages.exists(message, {_ADDRESSED}))",
         breaches=inline_recipients_have_an_address,
+    ),
+    Rule(
+        name="close-is-for-a-stream",
+        scope="spec",
+        field="close",
+        message="is for recipients.stream; a list ends by itself, so leave it out",
+        cel="!self.close || has(self.recipients.stream)",
+        breaches=close_is_for_a_stream,
+    ),
+    Rule(
+        name="a-stream-has-no-canary",
+        scope="spec",
+        field="rollout",
+        message="is not for recipients.stream, which has no first part of a list; leave it out",
+        cel="!has(self.rollout) || !has(self.rollout.canary) || !has(self.recipients.stream)",
+        breaches=a_stream_has_no_canary,
     ),
 )

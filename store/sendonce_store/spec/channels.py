@@ -55,7 +55,9 @@ ADDRESS_COLUMNS: Mapping[Channel, str] = MappingProxyType(
 )
 """Channel → CSV header, NDJSON key, SQL column or inline field of its address."""
 
-RESERVED_COLUMNS: frozenset[str] = frozenset({"id", "timezone", "locale", *ADDRESS_COLUMNS.values()})
+RESERVED_COLUMNS: frozenset[str] = frozenset(
+    {"id", "timezone", "locale", "quiet", "channels", *ADDRESS_COLUMNS.values()}
+)
 """Columns with a meaning of their own; every other column is a template variable."""
 
 CHANNELS_OF_TYPE: Mapping[ProviderType, frozenset[Channel]] = MappingProxyType(

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, JsonValue
 
 from sendonce_store.spec.base import SHA_256, Int, SpecModel
+from sendonce_store.spec.channels import Channel
 from sendonce_store.spec.metadata import ConfigMapKeyRef, SecretKeyRef, SecretRef
 from sendonce_store.spec.recipients_rules import EXPECTED_RULES, HTTP_SOURCE_RULES, RECIPIENTS_RULES
 from sendonce_store.spec.rules import Rule
@@ -21,9 +22,11 @@ __all__ = [
     "RecipientFormat",
     "Recipients",
     "S3Source",
+    "StreamSource",
 ]
 
 HTTP_URL = r"^https?://\S+$"
+QUIET = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
 
 
 class RecipientFormat(StrEnum):
@@ -66,6 +69,14 @@ class InlineRecipient(SpecModel):
     webhook: str | None = Field(default=None, max_length=2048, description="Address for the channel Webhook: a URL.")
     timezone: str | None = Field(default=None, max_length=64, description="IANA time zone, used for quiet hours.")
     locale: str | None = Field(default=None, max_length=35, description="BCP 47 language tag, such as ja-JP.")
+    quiet: Annotated[str, Field(pattern=QUIET, max_length=11)] | None = Field(
+        default=None,
+        description="The person's own quiet hours beside the campaign's, such as \"21:00-09:00\"; for Marketing.",
+    )
+    channels: Annotated[tuple[Channel, ...], Field(min_length=1, max_length=8)] | None = Field(
+        default=None,
+        description="The channels that the person wants to be written to over, the dearest first, and no others.",
+    )
     variables: dict[Annotated[str, Field(min_length=1, max_length=128)], JsonValue] = Field(
         default={},
         max_length=50,
@@ -113,6 +124,10 @@ class MysqlSource(SpecModel):
     )
 
 
+class StreamSource(SpecModel):
+    """Applications add recipients one by one, with `sendonce.enqueue`; the campaign goes on until spec.close."""
+
+
 class ExpectedCount(SpecModel):
     """How many recipients there should be; outside of it nothing is sent."""
 
@@ -135,6 +150,10 @@ class Recipients(SpecModel):
     s3: S3Source | None = Field(default=None, description="A file in an object store.")
     postgres: PostgresSource | None = Field(default=None, description="A query on another PostgreSQL database.")
     mysql: MysqlSource | None = Field(default=None, description="A query on a MySQL or MariaDB database.")
+    stream: StreamSource | None = Field(
+        default=None,
+        description="Applications add recipients, each with an idempotency key, until spec.close: write {}.",
+    )
     format: RecipientFormat | None = Field(
         default=None,
         description="How the file is written: CSV or NDJSON. Required for files; it is never guessed.",
@@ -164,5 +183,6 @@ class Recipients(SpecModel):
             "s3": self.s3,
             "postgres": self.postgres,
             "mysql": self.mysql,
+            "stream": self.stream,
         }
         return [name for name, source in given.items() if source is not None]

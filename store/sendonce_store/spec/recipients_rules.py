@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sendonce_store.spec.recipients import ExpectedCount, HttpSource, Recipients
 
 
+ALL_PERCENT = 100
 FILES = frozenset({"configMapKeyRef", "secretKeyRef", "http", "s3"})
 """The sources that are files."""
 
@@ -41,6 +42,14 @@ def inline_ids_are_unique(recipients: Recipients) -> Iterator[Path]:
             seen.add(recipient.id)
 
 
+def a_stream_has_no_count(recipients: Recipients) -> Iterator[Path]:
+    """Of a stream nobody knows beforehand how many will come."""
+    counted = recipients.expected is not None or recipients.max_rejected_percent < ALL_PERCENT
+    filed = recipients.format is not None or recipients.compression != "None"
+    if recipients.stream is not None and (counted or filed):
+        yield ("stream",)
+
+
 def count_range_is_a_range(expected: ExpectedCount) -> Iterator[Path]:
     """The least expected count is not above the greatest."""
     if expected.min is not None and expected.max is not None and expected.min > expected.max:
@@ -61,9 +70,9 @@ RECIPIENTS_RULES: tuple[Rule[Recipients], ...] = (
         scope="spec.recipients",
         field="",
         message="exactly one source is needed: keep one of inline, configMapKeyRef, secretKeyRef, http, s3, "
-        "postgres, mysql",
+        "postgres, mysql, stream",
         cel="[has(self.inline), has(self.configMapKeyRef), has(self.secretKeyRef), has(self.http), has(self.s3), "
-        "has(self.postgres), has(self.mysql)]"
+        "has(self.postgres), has(self.mysql), has(self.stream)]"
         ".exists_one(given, given)",
         breaches=one_source,
     ),
@@ -84,6 +93,15 @@ RECIPIENTS_RULES: tuple[Rule[Recipients], ...] = (
         cel="!has(self.inline) || self.inline.all(one, !has(one.id) || "
         "self.inline.exists_one(other, has(other.id) && other.id == one.id))",
         breaches=inline_ids_are_unique,
+    ),
+    Rule(
+        name="a-stream-has-no-count",
+        scope="spec.recipients",
+        field="stream",
+        message="has no format, compression, expected or maxRejectedPercent: those are for lists; leave them out",
+        cel="!has(self.stream) || (!has(self.format) && self.compression == 'None' && !has(self.expected) && "
+        "self.maxRejectedPercent == 100)",
+        breaches=a_stream_has_no_count,
     ),
 )
 EXPECTED_RULES: tuple[Rule[ExpectedCount], ...] = (

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from sendonce_store.spec.base import SpecModel, TimeOfDay, Timestamp, Timezone
+from sendonce_store.spec.base import Int, SpecModel, TimeOfDay, Timestamp, Timezone
 from sendonce_store.spec.campaign_rules import QUIET_HOURS_RULES, SCHEDULE_RULES
 from sendonce_store.spec.rules import Rule
 
-__all__ = ["QuietHours", "Schedule", "UnknownTimezonePolicy"]
+__all__ = ["FrequencyCap", "QuietHours", "Schedule", "UnknownTimezonePolicy"]
 
 
 class UnknownTimezonePolicy(StrEnum):
@@ -17,6 +17,7 @@ class UnknownTimezonePolicy(StrEnum):
 
     REJECT = "Reject"
     USE_DEFAULT = "UseDefault"
+    GUESS_FROM_PHONE = "GuessFromPhone"
 
 
 class QuietHours(SpecModel):
@@ -26,14 +27,23 @@ class QuietHours(SpecModel):
     to: TimeOfDay = Field(description='First minute after them, such as "09:00"; may be on the next day.')
     default_timezone: Timezone | None = Field(
         default=None,
-        description="IANA time zone of recipients without one, with unknownTimezonePolicy UseDefault.",
+        description="IANA time zone of recipients without one: with UseDefault, or where GuessFromPhone finds none.",
     )
     unknown_timezone_policy: UnknownTimezonePolicy = Field(
         default=UnknownTimezonePolicy.REJECT,
-        description="For recipients without a known time zone: Reject (ends as suppressed) or UseDefault.",
+        description="For recipients without a known time zone: Reject (ends as suppressed), UseDefault, or "
+        "GuessFromPhone: by the country of the SMS address where all of it keeps one time, else defaultTimezone if "
+        "given, else as Reject.",
     )
 
     RULES: ClassVar[tuple[Rule[Any], ...]] = QUIET_HOURS_RULES
+
+
+class FrequencyCap(SpecModel):
+    """A delivery that would be one too many ends as suppressed, FrequencyCap."""
+
+    messages: Int = Field(ge=1, le=100, description="Most messages in the period.")
+    period_days: Int = Field(ge=1, le=365, description="Days, counted back from each hand-off.")
 
 
 class Schedule(SpecModel):

@@ -38,6 +38,12 @@ def cancel_stays(old: NotificationCampaign, new: NotificationCampaign) -> Iterat
         yield ("spec", "cancel")
 
 
+def close_stays(old: NotificationCampaign, new: NotificationCampaign) -> Iterator[Path]:
+    """What was closed may have ended."""
+    if old.spec.close and not new.spec.close:
+        yield ("spec", "close")
+
+
 def _content(campaign: NotificationCampaign, field: str) -> object:
     if field == "messages":
         # their order means nothing: there is one per channel
@@ -103,6 +109,14 @@ CAMPAIGN_TRANSITIONS: tuple[TransitionRule[NotificationCampaign], ...] = (
         message="cannot be undone; make a campaign with another sendKey",
         cel="!oldSelf.cancel || self.cancel",
         breaches=cancel_stays,
+    ),
+    TransitionRule(
+        name="close-stays",
+        scope="spec",
+        field="close",
+        message="cannot be undone; make a campaign with another sendKey",
+        cel="!oldSelf.close || self.close",
+        breaches=close_stays,
     ),
     *(_frozen(field) for field in FROZEN_FIELDS),
 )

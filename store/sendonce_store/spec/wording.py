@@ -15,7 +15,7 @@ from sendonce_store.spec.model_fields import model_at, objects_with, wire_fields
 from sendonce_store.spec.named_base import NAMED_PATTERNS
 from sendonce_store.spec.nearest import did_you_mean
 from sendonce_store.spec.problems import Path, field_name
-from sendonce_store.spec.recipients import HTTP_URL
+from sendonce_store.spec.recipients import HTTP_URL, QUIET
 from sendonce_store.spec.rules import BREACH
 from sendonce_store.spec.s3_source import S3_PATTERNS
 from sendonce_store.spec.smtp_provider import HELO, HOST
@@ -37,6 +37,7 @@ PATTERNS = PATTERN_WORDS | {
     HELO: "must be one word in ASCII: a host name or an address literal",
     **NAMED_PATTERNS,
     **S3_PATTERNS,
+    QUIET: "must be two times of day, such as 21:00-09:00",
     LABEL_VALUE: "must be a label value: letters, digits, '-', '_' and '.', first and last a letter or digit",
     QUANTITY: QUANTITY_WORDS,
 }

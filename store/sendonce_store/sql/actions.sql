@@ -64,8 +64,10 @@ UPDATE sendonce.deliveries d
      SELECT FROM sendonce.channels ch
        JOIN sendonce.recipients r ON r.campaign_id = d.campaign_id AND r.no = d.recipient_no
        JOIN sendonce.deliveries f ON f.campaign_id = d.campaign_id AND f.channel = ch.channel
-                                 AND f.address = r.addresses -> ch.channel ->> 1
-      WHERE ch.campaign_id = d.campaign_id AND ch.after_channel = d.channel
+                                 AND f.address = r.addresses -> ch.channel ->> 1 AND f.occasion = d.occasion
+      WHERE ch.campaign_id = d.campaign_id
+        AND CASE WHEN r.prefers IS NULL THEN ch.after_channel = d.channel
+                 ELSE ch.channel IN (SELECT w.channel FROM sendonce.ways_on(d.campaign_id, d.channel) w) END
         AND f.state IN ('pending', 'sending', 'sent', 'uncertain'));
 
 -- name: resolve_rows

@@ -22,15 +22,20 @@ ON CONFLICT (provider_id, no) DO UPDATE
    SET messages = excluded.messages, period_seconds = excluded.period_seconds, burst = excluded.burst;
 
 -- name: provider_specs
-SELECT ch.channel, ch.provider_id, ch.after_channel, ch.after_states, p.namespace, p.kind, p.name, p.spec, p.suspended
-  FROM sendonce.channels ch JOIN sendonce.providers p ON p.id = ch.provider_id
+SELECT ch.channel, ch.provider_id, ch.after_channel, ch.after_states, p.namespace, p.kind, p.name, p.spec, p.suspended,
+       c.cap_messages IS NOT NULL AS capped
+  FROM sendonce.channels ch
+  JOIN sendonce.providers p ON p.id = ch.provider_id
+  JOIN sendonce.campaigns c ON c.id = ch.campaign_id
  WHERE ch.campaign_id = %(campaign)s ORDER BY ch.no;
 
 -- name: insert_campaign
 INSERT INTO sendonce.campaigns (namespace, send_key, name, owner_uid, content_hash, spec, category, topic, priority,
-                                start_at, deadline, suspended, held, rollout_stage)
+                                start_at, deadline, suspended, held, stream, closed_at,
+                                cap_messages, cap_days, rollout_stage)
 VALUES (%(namespace)s, %(send_key)s, %(name)s, %(owner_uid)s, %(content_hash)s, %(spec)s, %(category)s, %(topic)s,
         %(priority)s, %(start_at)s, %(deadline)s, %(suspended)s, %(held)s,
+        %(stream)s, CASE WHEN %(close)s THEN now() END, %(cap_messages)s, %(cap_days)s,
         CASE WHEN %(canary)s THEN 'importing' ELSE 'none' END)
 ON CONFLICT (namespace, send_key) DO NOTHING
 RETURNING id;
@@ -43,6 +48,9 @@ VALUES (%(campaign)s, %(channel)s, %(namespace)s, %(no)s, %(provider)s, %(after_
 INSERT INTO sendonce.batches (namespace, campaign_id, kind, claimable_at)
 VALUES (%(namespace)s, %(campaign)s, 'import', now());
 
+-- name: insert_stream
+INSERT INTO sendonce.streams (campaign_id, namespace) VALUES (%(campaign)s, %(namespace)s);
+
 -- name: campaign_by_key
 SELECT * FROM sendonce.campaigns WHERE namespace = %(namespace)s AND send_key = %(send_key)s;
 
@@ -53,7 +61,9 @@ SELECT * FROM sendonce.campaigns WHERE id = %(campaign)s;
 -- The fields of the spec that may change while a campaign runs.
 UPDATE sendonce.campaigns
    SET spec = %(spec)s, priority = %(priority)s, start_at = %(start_at)s, deadline = %(deadline)s,
-       suspended = %(suspended)s, name = %(name)s, owner_uid = %(owner_uid)s, generation = generation + 1
+       suspended = %(suspended)s, name = %(name)s, owner_uid = %(owner_uid)s, generation = generation + 1,
+       cap_messages = %(cap_messages)s, cap_days = %(cap_days)s,
+       closed_at = CASE WHEN %(close)s THEN coalesce(closed_at, now()) ELSE closed_at END
  WHERE id = %(campaign)s;
 
 -- name: store_id

@@ -5,7 +5,10 @@ SELECT c.id, c.spec, c.import_state, c.import_message, c.held, c.rollout_stage,
        extract(epoch FROM now() - c.rollout_since)::float8 AS stage_seconds,
        c.cancelled_at IS NOT NULL AS cancelled, coalesce(c.deadline <= now(), false) AS late,
        c.halt_reason, c.ended, c.ended_reason, c.total, c.duplicates, c.rejected, c.unreachable,
-       c.base_failed, c.base_final, n.*
+       c.base_failed, c.base_final,
+       c.stream, c.closed_at IS NOT NULL AS closed,
+       c.stream AND EXISTS (SELECT FROM sendonce.inbox i WHERE i.campaign_id = c.id AND i.recipient IS NOT NULL) AS inbox,
+       n.*
   FROM sendonce.campaigns c,
        LATERAL (
          SELECT coalesce(sum(b.pending), 0)::bigint AS pending, coalesce(sum(b.sending), 0)::bigint AS sending,

@@ -37,7 +37,7 @@ COPY sendonce.deliveries (campaign_id, namespace, channel, state, reason, next_a
                           recipient_no, key, address) FROM STDIN (FORMAT binary);
 
 -- name: copy_recipients
-COPY sendonce.recipients (campaign_id, namespace, no, ref, addresses, timezone, locale, variables)
+COPY sendonce.recipients (campaign_id, namespace, no, ref, addresses, timezone, locale, variables, quiet, prefers)
 FROM STDIN (FORMAT binary);
 
 -- name: stage_deliveries
@@ -52,7 +52,7 @@ COPY staged_deliveries (campaign_id, namespace, channel, state, reason, next_att
                         recipient_no, key, address) FROM STDIN (FORMAT binary);
 
 -- name: copy_staged_recipients
-COPY staged_recipients (campaign_id, namespace, no, ref, addresses, timezone, locale, variables)
+COPY staged_recipients (campaign_id, namespace, no, ref, addresses, timezone, locale, variables, quiet, prefers)
 FROM STDIN (FORMAT binary);
 
 -- name: land_deliveries
@@ -62,8 +62,8 @@ SELECT campaign_id, namespace, channel, state, reason, next_attempt_at, finished
   FROM staged_deliveries;
 
 -- name: land_recipients
-INSERT INTO sendonce.recipients (campaign_id, namespace, no, ref, addresses, timezone, locale, variables)
-SELECT campaign_id, namespace, no, ref, addresses, timezone, locale, variables FROM staged_recipients;
+INSERT INTO sendonce.recipients (campaign_id, namespace, no, ref, addresses, timezone, locale, variables, quiet, prefers)
+SELECT campaign_id, namespace, no, ref, addresses, timezone, locale, variables, quiet, prefers FROM staged_recipients;
 
 -- name: finish_batches
 -- What arrived cancelled is done.
@@ -119,9 +119,13 @@ SELECT line, record FROM sendonce.import_spool
  WHERE campaign_id = %(campaign)s AND line > %(after)s ORDER BY line LIMIT %(limit)s;
 
 -- name: plan
--- A fallback is for those without an address for the channel before, if `NoAddress` leads to it.
-SELECT c.namespace, c.send_key, ch.channel, ch.provider_id, ch.after_channel,
+-- A fallback is for those without an address for the channel before, if `NoAddress` leads to it, and for those who
+-- prefer it.
+SELECT c.namespace, c.send_key, ch.channel, ch.provider_id, ch.after_channel, ch.after_no_address,
+       ARRAY(SELECT f.channel FROM sendonce.channels f
+              WHERE f.campaign_id = ch.campaign_id
+                AND coalesce(f.after_channel, f.channel) = coalesce(ch.after_channel, ch.channel)) AS family,
        row_security_active('sendonce.deliveries') AS bound
   FROM sendonce.campaigns c
-  LEFT JOIN sendonce.channels ch ON ch.campaign_id = c.id AND (ch.after_channel IS NULL OR ch.after_no_address)
+  LEFT JOIN sendonce.channels ch ON ch.campaign_id = c.id
  WHERE c.id = %(campaign)s ORDER BY ch.no;

@@ -20,6 +20,7 @@ SELECT c.id, c.namespace, c.send_key, c.name, c.category, c.topic, c.priority, c
        c.halt_reason, c.halt_message, c.cancelled_at IS NOT NULL AS cancelled, c.import_state, c.import_message, c.held,
        c.rollout_stage, c.rollout_since, c.total, c.duplicates, c.rejected, c.unreachable, c.created_at, c.started_at,
        c.ended, c.ended_reason, c.ended_message, c.completed_at, c.final_counts, c.data_deleted_at, now() AS now,
+       c.stream, c.closed_at IS NOT NULL AS closed,
        n.*, p.*, w.*, nxt.reason AS wait_reason, nxt.code AS wait_code
   FROM sendonce.campaigns c
  CROSS JOIN LATERAL (
@@ -177,6 +178,7 @@ SELECT d.batch_id, d.no, d.recipient_no AS line, d.channel, d.address, d.key::te
   FROM sendonce.recipients r
  CROSS JOIN LATERAL jsonb_each(r.addresses) a
   JOIN sendonce.deliveries d ON d.campaign_id = r.campaign_id AND d.channel = a.key AND d.address = a.value ->> 1
+                            AND (d.occasion = '' OR d.recipient_no = r.no)
   JOIN sendonce.batches b ON b.id = d.batch_id
   LEFT JOIN sendonce.providers v ON v.id = b.provider_id
   LEFT JOIN sendonce.channels ch ON ch.campaign_id = d.campaign_id AND ch.channel = d.channel

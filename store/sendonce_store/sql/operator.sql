@@ -9,6 +9,7 @@ SELECT c.id, c.namespace, c.send_key, c.name, c.owner_uid, c.generation, c.conte
        c.import_state = 'pending' AND c.started_at IS NULL AND c.ended IS NULL AND c.cancelled_at IS NULL
          AND NOT EXISTS (SELECT FROM sendonce.workers w WHERE w.campaign_id = c.id)
          AND NOT EXISTS (SELECT FROM sendonce.batches b WHERE b.campaign_id = c.id AND (b.claims > 0 OR b.kind <> 'import'))
+         AND NOT EXISTS (SELECT FROM sendonce.inbox i WHERE i.campaign_id = c.id)
          AS untouched
   FROM sendonce.campaigns c WHERE c.namespace = %(namespace)s AND c.send_key = %(send_key)s;
 
@@ -23,6 +24,8 @@ UPDATE sendonce.campaigns c
    SET spec = CASE WHEN c.ended IS NULL THEN %(spec)s::jsonb
                    ELSE c.spec || jsonb_build_object('dataRetentionDays', %(spec)s::jsonb -> 'dataRetentionDays') END,
        priority = %(priority)s, start_at = %(start_at)s, deadline = %(deadline)s, suspended = %(suspended)s,
+       closed_at = CASE WHEN %(close)s AND c.ended IS NULL THEN coalesce(c.closed_at, now()) ELSE c.closed_at END,
+       cap_messages = %(cap_messages)s, cap_days = %(cap_days)s,
        name = %(name)s, owner_uid = %(owner_uid)s, generation = %(generation)s, owner_seen_at = now(),
        owned_at = CASE WHEN c.owner_uid IS DISTINCT FROM %(owner_uid)s THEN now() ELSE c.owned_at END
  WHERE c.id = %(campaign)s
@@ -34,6 +37,7 @@ RETURNING c.id;
 -- The object was edited before anything of it was used. Under the row's lock, with `untouched` asked again.
 UPDATE sendonce.campaigns
    SET content_hash = %(content_hash)s, category = %(category)s, topic = %(topic)s, held = %(held)s,
+       stream = %(stream)s,
        rollout_stage = CASE WHEN %(canary)s THEN 'importing' ELSE 'none' END
  WHERE id = %(campaign)s;
 
@@ -42,6 +46,10 @@ DELETE FROM sendonce.channels WHERE campaign_id = %(campaign)s;
 
 -- name: drop_import
 DELETE FROM sendonce.batches WHERE campaign_id = %(campaign)s AND kind = 'import' AND claims = 0;
+
+-- name: drop_stream
+-- Waits for who is about to enqueue: he finds it gone, and is told.
+DELETE FROM sendonce.streams WHERE campaign_id = %(campaign)s;
 
 -- name: release
 -- The object is gone: whoever brings the send key next need not wait for it.

@@ -74,10 +74,10 @@ UPDATE sendonce.deliveries d
 -- What can be sent of a batch now, with the person it goes to. LATERAL with LIMIT: people are looked up one by one by
 -- their key; for short lists the planner would else read all of them for each batch.
 SELECT d.no, d.attempt_seq, d.tries, d.maybe_accepted, d.key::text AS key, d.digest, d.recipient_no,
-       r.addresses -> d.channel ->> 0 AS address, r.ref, r.timezone, r.locale, r.variables, r.addresses
+       r.addresses -> d.channel ->> 0 AS address, r.ref, r.timezone, r.locale, r.variables, r.addresses, r.quiet
   FROM sendonce.deliveries d
  CROSS JOIN LATERAL (
-       SELECT p.ref, p.timezone, p.locale, p.variables, p.addresses
+       SELECT p.ref, p.timezone, p.locale, p.variables, p.addresses, p.quiet
          FROM sendonce.recipients p
         WHERE p.campaign_id = d.campaign_id AND p.no = d.recipient_no
         LIMIT 1) r
@@ -94,6 +94,14 @@ SELECT * FROM sendonce.take_turn(
   %(nos)s::int[], %(seqs)s::int[], %(states)s::text[], %(reasons)s::text[], %(codes)s::text[], %(errors)s::text[],
   %(message_ids)s::text[], %(delays)s::float8[], %(unknowns)s::bool[], %(used)s::int[],
   %(group)s::int[], %(digests)s::bytea[], %(key_window)s::float8, %(patience)s::float8, %(resend)s);
+
+-- name: hold_caps
+-- Only where the campaign has a frequency cap; in front of the turn.
+SELECT no, state, reason FROM sendonce.hold_caps(%(batch)s, %(token)s, %(group)s::int[], %(ending)s::int[]);
+
+-- name: count_contacts
+-- Behind the turn.
+SELECT sendonce.count_contacts(%(batch)s, %(group)s::int[], %(ending)s::int[]);
 
 -- name: renew
 UPDATE sendonce.batches

@@ -78,6 +78,24 @@ WITH step AS (
 )
 SELECT upto, rows FROM step;
 
+-- name: delete_inbox
+WITH step AS (
+  SELECT max(s.key) AS upto FROM (SELECT key FROM sendonce.inbox WHERE campaign_id = %(campaign)s AND key > %(after)s
+                                   ORDER BY key LIMIT %(step)s) s
+), gone AS (
+  DELETE FROM sendonce.inbox i USING step
+   WHERE i.campaign_id = %(campaign)s AND i.key > %(after)s AND i.key <= step.upto
+)
+SELECT upto FROM step;
+
+-- name: forget_contacts
+-- No cap looks back further than a year.
+DELETE FROM sendonce.contacts k
+ WHERE k.ctid = ANY (ARRAY(SELECT o.ctid FROM sendonce.contacts o
+                            WHERE o.namespace = %(namespace)s
+                              AND coalesce(o.hits[cardinality(o.hits)], '-infinity') < now() - interval '366 days'
+                            LIMIT %(step)s FOR UPDATE SKIP LOCKED));
+
 -- name: delete_attempts
 -- What is left of attempts once their batches are gone.
 WITH step AS (

@@ -19,8 +19,12 @@ SELECT sendonce.make_group();
 DO $$
 DECLARE
   tenants text := sendonce.tenants_group();
+  applications text := sendonce.applications_group();
   one regprocedure;
 BEGIN
+  IF to_regrole(quote_ident(tenants)) IS NOT NULL THEN
+    PERFORM sendonce.make_group();  -- older stores have the one without the other
+  END IF;
   IF to_regrole(quote_ident(tenants)) IS NULL THEN
     RETURN;
   END IF;
@@ -29,7 +33,11 @@ BEGIN
     GRANT SELECT ON sendonce.store, sendonce.schema_migrations, sendonce.providers, sendonce.pace_limits,
       sendonce.campaigns, sendonce.channels, sendonce.recipients, sendonce.batches, sendonce.deliveries,
       sendonce.attempts, sendonce.import_rejects, sendonce.import_spool, sendonce.workers, sendonce.suppressions,
-      sendonce.opt_outs, sendonce.actions TO %1$I;
+      sendonce.opt_outs, sendonce.actions, sendonce.streams, sendonce.inbox,
+      sendonce.contacts TO %1$I;
+    GRANT UPDATE (hits) ON sendonce.contacts TO %1$I;
+    GRANT UPDATE (finished_at) ON sendonce.streams TO %1$I;
+    GRANT UPDATE (recipient) ON sendonce.inbox TO %1$I;
     GRANT UPDATE (pauses_in_row) ON sendonce.providers TO %1$I;
     GRANT UPDATE (import_state, import_message, held, rollout_stage, rollout_since, total, duplicates, rejected,
       unreachable, started_at, halt_reason, halt_message, ended, ended_reason, ended_message, completed_at)
@@ -37,20 +45,26 @@ BEGIN
     GRANT UPDATE (state, claimable_at, lease_token, worker, leased_at, heartbeat_at, claims, crashes, cursor, pending,
       sending, sent, failed, uncertain, suppressed, expired, cancelled) ON sendonce.batches TO %1$I;
     GRANT INSERT ON sendonce.recipients, sendonce.batches, sendonce.deliveries, sendonce.attempts,
-      sendonce.import_rejects, sendonce.import_spool, sendonce.workers TO %1$I;
+      sendonce.import_rejects, sendonce.import_spool, sendonce.workers, sendonce.contacts TO %1$I;
     GRANT UPDATE (key_first_used_at, first_attempt_at, last_attempt_at, next_attempt_at, finished_at,
       attempt_seq, tries, maybe_accepted, evidence, resend_ordered, state, reason, code, error, message_id, worker,
       digest) ON sendonce.deliveries TO %1$I;
     GRANT UPDATE (heartbeat_at, stopped_at, problem) ON sendonce.workers TO %1$I;
     GRANT USAGE ON SEQUENCE sendonce.batches_id_seq TO %1$I;
-    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sendonce FROM PUBLIC, %1$I', tenants);
+    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sendonce FROM PUBLIC, %1$I, %2$I;
+    GRANT USAGE ON SCHEMA sendonce TO %2$I;
+    GRANT EXECUTE ON FUNCTION sendonce.enqueue(text, text, text, jsonb) TO %2$I', tenants, applications);
   FOR one IN SELECT p.oid FROM pg_proc p
               WHERE p.pronamespace = 'sendonce'::regnamespace
                 AND p.proname IN ('own_namespace', 'is_own_batch', 'lease_slots', 'pause_provider', 'move_to_canary',
-                                  'drop_emptied_batches', 'forget_spool', 'hold_lease', 'take_turn', 'delivery_key') LOOP
+                                  'drop_emptied_batches', 'forget_spool', 'hold_lease', 'take_turn', 'delivery_key',
+                                  'hold_caps', 'count_contacts', 'ways_on', 'next_preferred') LOOP
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', one, tenants);
   END LOOP;
   -- both are everybody's unless somebody took them away
+  IF NOT has_database_privilege(applications, current_database(), 'CONNECT') THEN
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), applications);
+  END IF;
   IF NOT has_database_privilege(tenants, current_database(), 'CONNECT')
      OR NOT has_database_privilege(tenants, current_database(), 'TEMPORARY') THEN
     EXECUTE format('GRANT CONNECT, TEMPORARY ON DATABASE %I TO %I', current_database(), tenants);
@@ -58,17 +72,18 @@ BEGIN
 END $$;
 
 -- name: make_login
-SELECT sendonce.make_login(%(namespace)s, %(verifier)s) AS role;
+SELECT sendonce.make_login(%(namespace)s, %(verifier)s, %(kind)s) AS role;
 
 -- name: logins
-SELECT t.role, t.no, t.created_at, t.retired_at FROM sendonce.tenants t WHERE t.namespace = %(namespace)s ORDER BY t.no;
+SELECT t.role, t.no, t.created_at, t.retired_at FROM sendonce.tenants t
+ WHERE t.namespace = %(namespace)s AND t.kind = %(kind)s ORDER BY t.no;
 
 -- name: tenants
-SELECT t.namespace, min(t.created_at) AS since, array_agg(t.role ORDER BY t.no) FILTER (WHERE t.retired_at IS NULL) AS logins,
+SELECT t.namespace, min(t.created_at) AS since, array_agg(t.role ORDER BY t.no) FILTER (WHERE t.retired_at IS NULL) AS logins, t.kind,
        count(t.retired_at) AS retired,
        (SELECT count(*) FROM pg_stat_activity a WHERE a.usename::text = ANY (array_agg(t.role))) AS sessions,
        (SELECT count(*) FROM sendonce.campaigns c WHERE c.namespace = t.namespace AND c.ended IS NULL) AS unfinished
-  FROM sendonce.tenants t GROUP BY t.namespace ORDER BY t.namespace;
+  FROM sendonce.tenants t GROUP BY t.namespace, t.kind ORDER BY t.namespace, t.kind DESC;
 
 -- name: unfinished
 SELECT send_key FROM sendonce.campaigns WHERE namespace = %(namespace)s AND ended IS NULL ORDER BY id;

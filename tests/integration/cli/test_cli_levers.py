@@ -1,4 +1,4 @@
-"""`sendonce retry`, `resolve`, `promote`, `resume`, `suspend`, `cancel` and `purge`: what people order."""
+"""`sendonce retry`, `resolve`, `promote`, `resume`, `suspend`, `close`, `cancel`, `purge`: what people order."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -77,6 +77,16 @@ async def test_resend_states_its_risk_and_is_not_done_unasked(
     assert delivery.last_attempt_at is not None
     # not before an attempt that may be under way has ended: time-out and margin
     assert (delivery.next_attempt_at - delivery.last_attempt_at).total_seconds() >= 30
+
+
+async def test_close_is_for_a_stream_and_may_be_said_again(sendonce: Sendonce, sow: Any, conn: Connection) -> None:
+    sown = await sow([])
+    assert "nothing to close" in (await sendonce("close", "spring")).out
+    await conn.execute("UPDATE sendonce.campaigns SET stream = true, import_state = 'running'")
+    await conn.execute("INSERT INTO sendonce.streams VALUES (%s, 'default')", [sown.id])
+    for _ in range(2):
+        assert (await sendonce("close", "spring")).out == "spring: closed\n"
+    assert (await sendonce("status", "spring", "-o", "json")).data["stream"] == {"closed": True}
 
 
 async def test_suspend_and_resume(sendonce: Sendonce, sow: Any, sown_people: list[Recipient], conn: Connection) -> None:

@@ -11,6 +11,8 @@ import yaml
 Sendonce = Callable[..., Awaitable[Any]]
 ROWS = [f"c{no},n{no}@example.com,N{no},{'gold' if no % 2 else ''},x" for no in range(1, 101)]
 
+FILE = {"configMapKeyRef": {"name": "readers", "key": "r.csv"}, "format": "CSV"}
+
 
 @pytest.fixture
 def preview(sendonce: Sendonce, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Awaitable[Any]]:
@@ -23,6 +25,7 @@ def preview(sendonce: Sendonce, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         rows: list[str] | None = None,
         more: str = "",
         channels: str = "Email",
+        recipients: Any = FILE,
     ) -> Any:
         readers = tmp_path / "configmaps" / "readers"
         readers.mkdir(parents=True, exist_ok=True)
@@ -32,7 +35,7 @@ def preview(sendonce: Sendonce, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         message = {"channel": channels, "providerRef": {"name": "smtp"}, "template": template}
         spec = {
             "category": "Marketing",
-            "recipients": {"configMapKeyRef": {"name": "readers", "key": "r.csv"}, "format": "CSV"},
+            "recipients": recipients,
             "messages": [message],
         }
         campaign = {
@@ -50,6 +53,12 @@ def preview(sendonce: Sendonce, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 Preview = Callable[..., Awaitable[Any]]
+
+
+async def test_of_a_stream_nobody_is_known_yet(preview: Preview) -> None:
+    ran = await preview(recipients={"stream": {}})
+    assert ran.code == 0
+    assert "warning: the recipients come from applications (recipients.stream): nobody is known before" in ran.out
 
 
 async def test_chosen_recipients_are_shown_with_all_parts(preview: Preview) -> None:

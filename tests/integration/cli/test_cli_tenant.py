@@ -36,6 +36,24 @@ async def test_add_prints_a_secret_to_apply(sendonce: Sendonce) -> None:
     assert "error: namespace shop has a login already" in ran.err
 
 
+async def test_a_login_for_applications_stands_beside_that_of_the_workers(sendonce: Sendonce) -> None:
+    for no in (1, 2):
+        await sendonce("tenant", "add" if no == 1 else "rotate", "shop", "--application", *POD)
+    ran = await sendonce("tenant", "rotate", "shop", "--application", "--finish")
+    assert (ran.code, ran.err.count("is dropped")) == (0, 1)
+    secret = (await sendonce("tenant", "add", "shop", *POD)).yaml
+    assert secret["metadata"]["name"] == "sendonce-store"
+    found = (await sendonce("tenant", "list", "-o", "json")).data
+    assert [(one["namespace"], one["kind"], len(one["logins"])) for one in found] == [
+        ("shop", "worker", 1),
+        ("shop", "application", 1),
+    ]
+    secret = (await sendonce("tenant", "rotate", "shop", "--application", "--now", *POD)).yaml
+    assert secret["metadata"]["name"] == "sendonce-application"
+    assert _login(secret)["user"].startswith("sendonce_app_shop_")
+    assert (await sendonce("tenant", "remove", "shop", "--application")).code == 0
+
+
 async def test_a_secret_in_a_file_is_for_its_owner_alone(sendonce: Sendonce, tmp_path: Path) -> None:
     file = tmp_path / "secret.yaml"
     ran = await sendonce("tenant", "add", "shop", *POD, "--write", str(file))

@@ -143,7 +143,8 @@ class Campaign:
         self, batch: Batch, *, conn: Connection | None = None, worker: str = "worker-1", **wishes: Any
     ) -> TurnOutcome:
         channels = await campaigns.read_channels(self.world.hands, self.id)
-        terms = Terms(self.repeats, fallbacks_of(batch.channel or "", channels))
+        capped = any(channel.capped for channel in channels)
+        terms = Terms(self.repeats, fallbacks_of(batch.channel or "", channels), capped)
         return await queue.take_turn(conn or self.world.hands, batch, self.holder(worker), Turn(**wishes), terms)
 
     async def begin(
@@ -246,7 +247,7 @@ class Campaign:
         await built.aclose()
         repeated = repeats or replace(self.repeats, key_window=far_end.key_window)
         rules = Rules(Backoff(0.0, 1.0, 0.0, repeated.max_attempts), repeated)
-        terms = Terms(repeated, plan.terms.fallbacks)
+        terms = replace(plan.terms, repeats=repeated)
         if ahead is None:
             ahead = rows_ahead(capacity, repeated.key_window, plan.lease, paced=plan.pacer.paced)
         plan = replace(plan, provider=far_end, capacity=capacity, ahead=ahead, rules=rules, terms=terms)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import psycopg
+import pytest
+from tests.integration.engine.stream_cases import enqueue
+
 from sendonce_store import operating
 from sendonce_store.operating import KnownKey, Owner
 from sendonce_store.spec import CampaignSpec, NotificationCampaign
@@ -117,6 +121,22 @@ async def test_content_that_a_worker_has_begun_to_import_stays(world: World) -> 
     assert not await operating.refreeze(world.conn, row, wanted, spec, Owner("a", 2, "a"))
     after = await known(world)
     assert (after.content_hash, after.generation) == (row.content_hash, 1)
+
+
+async def test_an_edit_may_make_a_stream_of_a_list_until_somebody_is_in_it(world: World) -> None:
+    await world.campaign(None)
+    await own(world, Owner("a", 1, None))
+    row = await known(world)
+    wanted, spec = document(row, recipients={"stream": {}})
+    assert await operating.refreeze(world.conn, row, wanted, spec, Owner("a", 2, "a"))
+    cursor = await world.conn.execute("SELECT FROM sendonce.batches")
+    assert await cursor.fetchall() == []
+    await enqueue(world.conn, "order-1")
+    row = await known(world)
+    assert not row.untouched
+    assert await own(world, Owner("a", 3, "a"), recipients={"stream": {}}, close=True)
+    with pytest.raises(psycopg.Error, match="campaign spring is closed"):
+        await enqueue(world.conn, "order-2")
 
 
 async def test_ended_campaigns_are_not_active_and_keep_their_spec(world: World) -> None:

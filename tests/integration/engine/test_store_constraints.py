@@ -53,6 +53,9 @@ VIOLATIONS: dict[str, list[str]] = {
     "batches_stage_check": [f"{_B} stage = 'other'"],
     "batches_state_check": [f"{_B} state = 'other' WHERE kind = 'send'"],
     "no_done_batch_with_an_open_row": [f"{_B} state = 'done' WHERE kind = 'send'"],
+    "a_cap_has_a_period": [f"{_C} cap_messages = 1", f"{_C} cap_days = 1"],
+    "campaigns_cap_days_check": [f"{_C} cap_messages = 1, cap_days = 0"],
+    "campaigns_cap_messages_check": [f"{_C} cap_messages = 0, cap_days = 1"],
     "campaigns_check": [f"{_C} ended = 'complete'", f"{_C} completed_at = now()"],
     "campaigns_check1": [f"{_C} halt_reason = 'x'", f"{_C} halt_message = 'x'"],
     "campaigns_check2": [f"{_C} data_deleted_at = now()"],
@@ -60,10 +63,15 @@ VIOLATIONS: dict[str, list[str]] = {
     "campaigns_import_state_check": [f"{_C} import_state = 'other'"],
     "campaigns_priority_check": [f"{_C} priority = 3", f"{_C} priority = -1"],
     "campaigns_rollout_stage_check": [f"{_C} rollout_stage = 'other'"],
+    "inbox_key_check": [
+        "INSERT INTO sendonce.inbox (campaign_id, key, namespace, digest) VALUES (1, '', 'd', '')",
+        "INSERT INTO sendonce.inbox (campaign_id, key, namespace, digest) VALUES (1, repeat('é', 128), 'd', '')",
+    ],
     "pace_limits_burst_check": ["UPDATE sendonce.pace_limits SET burst = 0"],
     "pace_limits_messages_check": ["UPDATE sendonce.pace_limits SET messages = 0"],
     "pace_limits_period_seconds_check": ["UPDATE sendonce.pace_limits SET period_seconds = 0"],
     "providers_kind_check": ["UPDATE sendonce.providers SET kind = 'Pod'"],
+    "tenants_kind_check": ["INSERT INTO sendonce.tenants (role, namespace, no, kind) VALUES ('r', 'd', 9, 'other')"],
     "store_singleton_check": ["INSERT INTO sendonce.store (singleton) VALUES (false)"],
     "suppressions_reason_check": [
         "INSERT INTO sendonce.suppressions (namespace, channel, address, reason) VALUES ('d', 'Email', 'a', 'bored')"

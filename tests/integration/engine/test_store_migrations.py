@@ -8,7 +8,23 @@ import psycopg
 import pytest
 
 from sendonce_store.connection import connect
-from sendonce_store.migrate import SchemaVersionError, migrate, newest, require_current, schema_version
+from sendonce_store.migrate import SchemaVersionError, migrate, migrations, newest, require_current, schema_version
+
+FALLBACKS_BY_OCCASION = 6
+VERSIONS = """
+CREATE TABLE sendonce.schema_migrations
+  (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
+INSERT INTO sendonce.schema_migrations (version, name)
+  SELECT n, 'n' FROM generate_series(1, 5) n;
+"""
+UNDER_WAY = """
+INSERT INTO sendonce.providers (namespace, kind, name, spec) VALUES ('shop', 'NotificationProvider', 'api', '{}');
+INSERT INTO sendonce.campaigns (namespace, send_key, name, content_hash, spec, category)
+  VALUES ('shop', 'spring', 'spring', '', '{}', 'Transactional');
+INSERT INTO sendonce.channels (campaign_id, namespace, no, channel, provider_id, after_channel)
+  SELECT c.id, 'shop', 1, 'SMS', p.id, 'Email' FROM sendonce.campaigns c, sendonce.providers p;
+INSERT INTO sendonce.workers (id, namespace, campaign_id) SELECT 'w', 'shop', id FROM sendonce.campaigns;
+"""
 
 
 async def _run(dsn: str, statement: bytes) -> None:
@@ -42,6 +58,18 @@ async def test_an_older_schema_is_told_to_migrate(empty_dsn: str) -> None:
     with pytest.raises(SchemaVersionError, match="run `sendonce migrate`"):
         await require_current(conn)
     await conn.close()
+
+
+async def test_nobody_may_be_sending_fallbacks_while_their_unique_key_changes(empty_dsn: str) -> None:
+    conn = await connect(empty_dsn)
+    for statement in (*(one.sql for one in migrations() if one.version < FALLBACKS_BY_OCCASION), UNDER_WAY):
+        await conn.execute(statement.encode())
+    await _run(empty_dsn, VERSIONS.encode())
+    with pytest.raises(SchemaVersionError, match=r"campaign shop/spring, which has fallbacks\. Suspend it"):
+        await migrate(empty_dsn)
+    await conn.execute("UPDATE sendonce.workers SET stopped_at = now()")
+    await conn.close()
+    assert await migrate(empty_dsn) == newest() - FALLBACKS_BY_OCCASION + 1
 
 
 async def test_a_migration_that_fails_leaves_nothing(empty_dsn: str) -> None:

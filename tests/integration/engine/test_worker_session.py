@@ -81,6 +81,41 @@ async def test_without_a_zone_the_policy_decides(
     assert (row["state"], row["reason"]) == (state, "unknown_timezone" if state == "suppressed" else None)
 
 
+def _hours_now() -> str:
+    """A window of a person's own that has begun an hour ago and lasts two more, in UTC."""
+    now = datetime.now(UTC)
+    return f"{now - timedelta(hours=1):%H:%M}-{now + timedelta(hours=2):%H:%M}"
+
+
+@pytest.mark.parametrize(("category", "state"), [("Marketing", "pending"), ("Transactional", "sent")])
+async def test_a_persons_own_quiet_hours_hold_without_the_campaigns_but_not_for_what_was_asked_for(
+    world: World, far_end: FarEnd, category: str, state: str
+) -> None:
+    people = [world.person(1, timezone="UTC", quiet=_hours_now()), world.person(2, timezone="UTC")]
+    campaign = await world.campaign(people, category=category)
+    await _send(campaign, far_end)
+    rows = [(row["state"], row["reason"]) for row in await campaign.rows()]
+    assert rows == [(state, "quiet_hours" if state == "pending" else None), ("sent", None)]
+
+
+@pytest.mark.parametrize(
+    ("phone", "more", "state"),
+    [
+        ("+819012345678", {}, "sent"),  # nine hours away
+        ("+12025550123", {}, "suppressed"),
+        ("+12025550123", {"defaultTimezone": "UTC"}, "pending"),
+    ],
+)
+async def test_a_zone_may_be_guessed_from_the_phone(
+    world: World, far_end: FarEnd, phone: str, more: dict[str, str], state: str
+) -> None:
+    people = [world.person(1, {"SMS": phone})]
+    quiet = _quiet_now(unknownTimezonePolicy="GuessFromPhone", **more)
+    campaign = await world.campaign(people, channels=["SMS"], schedule=quiet)
+    await _send(campaign, far_end)
+    assert await campaign.states("SMS") == {state: 1}
+
+
 async def test_after_the_deadline_nobody_is_handed_off_any_more(world: World, far_end: FarEnd) -> None:
     campaign = await world.campaign(3)
 

@@ -48,6 +48,9 @@ _ROWS: tuple[LiteralString, ...] = (
     "INSERT INTO sendonce.workers (id, namespace, campaign_id) VALUES (%(namespace)s || '-w', %(namespace)s, %(campaign)s)",
     "INSERT INTO sendonce.suppressions VALUES (%(namespace)s, 'Email', 'no@example.com', 'blocked')",
     "INSERT INTO sendonce.opt_outs VALUES (%(namespace)s, 'Email', 'no@example.com', 'Marketing')",
+    "INSERT INTO sendonce.streams VALUES (%(campaign)s, %(namespace)s)",
+    "INSERT INTO sendonce.inbox (campaign_id, key, namespace, digest) VALUES (%(campaign)s, 'k', %(namespace)s, '')",
+    "INSERT INTO sendonce.contacts VALUES (%(namespace)s, 'Email', 'mia@example.com', 'Marketing', '')",
     "INSERT INTO sendonce.actions (campaign_id, name, namespace, type, spec) VALUES (%(campaign)s, 'a', %(namespace)s, 'Retry', '{}')",
 )  # fmt: skip
 

@@ -22,7 +22,8 @@ _COMMON = {"store", "schema_migrations"}
 _CLOSED = {"tenants", "pace_shares"}
 _TABLES = (
     "providers", "pace_limits", "pace_shares", "campaigns", "channels", "recipients", "batches", "deliveries",
-    "attempts", "import_rejects", "import_spool", "workers", "suppressions", "opt_outs", "actions", "tenants",
+    "attempts", "import_rejects", "import_spool", "workers", "suppressions", "opt_outs", "actions", "streams", "inbox", "contacts",
+    "tenants",
 )  # fmt: skip
 
 

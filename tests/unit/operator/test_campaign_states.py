@@ -10,11 +10,13 @@ from tests.operator_cases.situations import (
     NOW,
     after,
     conditions,
+    sending,
     situation,
 )
 
 from sendonce_operator.decisions.facts import PodTrouble, Workforce
 from sendonce_operator.decisions.status import status
+from sendonce_store.standing import Counts
 
 CONDITIONS_PAGE = Path(__file__).parents[3] / "docs" / "conditions.md"
 
@@ -115,3 +117,12 @@ def test_a_status_that_is_behind_the_spec_is_not_taken_for_good() -> None:
 def test_what_stalls_says_why_in_other_tools_too() -> None:
     wire = status(halted("FailureThreshold"))
     assert argocd("NotificationCampaign", wire)[1].startswith("FailureThreshold: why; to go on, apply")
+
+
+def test_a_standing_campaign_says_that_it_is_open_and_is_never_complete() -> None:
+    idle = {"counts": Counts(sent=300), "leased_batches": 0, "due": 0}
+    stream = sending(**idle, import_state="running", stream=True)
+    found = conditions(status(situation(stream)))
+    assert found["Ready"] == ("True", "Streaming")
+    assert (found["Imported"], found["Complete"]) == (("False", "Streaming"), ("False", "InProgress"))
+    assert kstatus(status(situation(stream)), 1) == "Current"

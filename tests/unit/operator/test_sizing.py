@@ -180,3 +180,12 @@ def test_the_number_settles_at_once_and_keeps_to_its_bounds(
     assert 0 <= first <= 10
     assert wanted(overview, provider, current=first) == first
     assert (first == 0) == (due == 0 and leased == 0)
+
+
+def test_an_open_stream_keeps_one_worker_whatever_is_due() -> None:
+    idle = {"counts": Counts(sent=300), "leased_batches": 0, "due": 0}
+    stream = sending(**idle, import_state="running", stream=True)
+    assert (wanted(stream), wanted(stream, current=4)) == (1, 1)
+    assert wanted(replace(stream, suspended=True), current=1) == 0
+    assert wanted(replace(stream, closed=True), current=1) == 1  # until its inbox is known to be empty
+    assert wanted(replace(stream, closed=True, import_state="done"), current=1) == 0

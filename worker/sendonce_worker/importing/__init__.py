@@ -1,10 +1,11 @@
 """Import of recipients: sources are read, records parsed, addresses normalised; the store commits what comes out.
 
-`open_import` gives blocks of recipients for every source but a query; `read_rows` and `normalise_rows` are the two
-halves around the store's spool for that one. All errors are `ImportSourceError`.
+`open_import` gives blocks of recipients for every source but a query and a stream; `read_rows` and `normalise_rows`
+are the two halves around the store's spool for the one, `normalise_numbered` is for the other's inbox. All errors are
+`ImportSourceError`.
 """
 
-from .blocks import normalise_rows, open_import
+from .blocks import normalise_numbered, normalise_rows, open_import
 from .database import asks_a_database, read_rows
 from .errors import (
     ConfigMapNotFoundError,
@@ -31,6 +32,7 @@ __all__ = [
     "SourceChangedError",
     "SourceUnreadableError",
     "asks_a_database",
+    "normalise_numbered",
     "normalise_rows",
     "open_import",
     "read_rows",

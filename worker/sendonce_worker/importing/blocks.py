@@ -86,8 +86,13 @@ async def open_import(
 
 def normalise_rows(rows: Iterable[Mapping[str, object]], first_line: int, channels: Collection[str]) -> Outcome:
     """The recipients and refused rows among the rows of a query, which are numbered from `first_line` on."""
+    return normalise_numbered(enumerate(rows, first_line), channels)
+
+
+def normalise_numbered(rows: Iterable[tuple[int, Mapping[str, object]]], channels: Collection[str]) -> Outcome:
+    """The recipients and refused rows among rows that have numbers of their own."""
     normaliser, outcome = Normaliser(channel_names(channels)), Outcome()
-    for line, row in enumerate(rows, first_line):
+    for line, row in rows:
         try:
             check_storable(tuple(row), tuple(row.values()))
         except BadFieldError as error:

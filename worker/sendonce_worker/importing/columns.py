@@ -13,6 +13,7 @@ from operator import itemgetter
 
 from sendonce_store.recipients import Address, Recipient
 from sendonce_store.spec.channels import RESERVED_COLUMNS
+from sendonce_store.spec.recipients import QUIET
 
 from .addresses import ADDRESS_COLUMNS, NORMALISERS
 from .faults import BadFieldError, FieldError
@@ -20,10 +21,13 @@ from .zones import canonical_zone
 
 _MAX_REF = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]").search
+_QUIET = re.compile(QUIET).fullmatch
 # BCP 47 in outline, with the underscore that POSIX writes
 _LOCALE = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,6}").fullmatch
 
 Pick = Callable[[Sequence[object]], tuple[object, ...]]
+Details = tuple[str | None, str | None, str | None, str | None, str | None]
+_NO_DETAILS: Details = (None, None, None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +52,22 @@ class Columns:
                         found[channel] = normalise(text)
                 except FieldError as fault:
                     raise BadFieldError(column, fault) from None
-        ref, timezone, locale = self._details(values) if self.others else (None, None, None)
+        ref, timezone, locale, quiet, wanted = self._details(values) if self.others else _NO_DETAILS
         variables = dict(zip(self.variables, self.pick(values), strict=True))
-        return Recipient(line, ref, found, timezone, locale, variables)
+        prefers = tuple(wanted.split(",")) if wanted else ()
+        if prefers:
+            found = {channel: address for channel, address in found.items() if channel in prefers}
+        return Recipient(line, ref, found, timezone, locale, variables, quiet, prefers)
 
-    def _details(self, values: Sequence[object]) -> tuple[str | None, str | None, str | None]:
+    def _details(self, values: Sequence[object]) -> Details:
         parts: dict[str, str | None] = {}
         for column, index, convert in self.others:
             try:
                 parts[column] = convert(values[index])
             except FieldError as fault:
                 raise BadFieldError(column, fault) from None
-        return parts.get("id"), parts.get("timezone"), parts.get("locale")
+        id_, timezone, locale, quiet, channels = map(parts.get, _CONVERTERS)
+        return id_, timezone, locale, quiet, channels
 
 
 def plan_columns(names: Sequence[str], channels: Collection[str]) -> Columns:
@@ -149,4 +157,39 @@ def _locale(value: object) -> str | None:
     return text or None
 
 
-_CONVERTERS: Mapping[str, Callable[[object], str | None]] = {"id": _ref, "timezone": _zone, "locale": _locale}
+def _quiet(value: object) -> str | None:
+    text = "" if value is None else _text(value)
+    if not text:
+        return None
+    if not _QUIET(text):
+        raise FieldError("is no pair of times, such as 21:00-09:00", value=value)
+    start, _, end = text.partition("-")
+    if start == end:
+        raise FieldError("begins when it ends; leave it empty for no quiet hours", value=value)
+    return text
+
+
+_CHANNELS = {channel.lower(): channel for channel in ADDRESS_COLUMNS}
+
+
+def _channels(value: object) -> str | None:
+    """A list, or a text with commas; joined by commas."""
+    given = list(value) if isinstance(value, list | tuple) else ("" if value is None else _text(value)).split(",")
+    names = [_text(one) for one in given]
+    if names in ([], [""]):
+        return None
+    known = [_CHANNELS.get(name.lower()) for name in names]
+    if None in known or len(set(known)) < len(known):
+        raise FieldError(
+            f"is no list of channels, each once, such as SMS,Email (of {', '.join(ADDRESS_COLUMNS)})", value=value
+        )
+    return ",".join(filter(None, known))
+
+
+_CONVERTERS: Mapping[str, Callable[[object], str | None]] = {
+    "id": _ref,
+    "timezone": _zone,
+    "locale": _locale,
+    "quiet": _quiet,
+    "channels": _channels,
+}

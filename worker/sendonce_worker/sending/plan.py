@@ -45,6 +45,7 @@ class ChannelPlan:
     pacer: Pacer
     series: DeliverySeries
     provider_series: ProviderSeries
+    own_quiet: bool = True  # people's own quiet hours hold: not for what they themselves have asked for
 
 
 def patience(timeout: float) -> float:
@@ -82,11 +83,18 @@ def rules_of(spec: CampaignSpec, key_window: float | None, timeout: float) -> Ru
 
 
 def fallbacks_of(channel: str, channels: list[Channel]) -> tuple[Fallback, ...]:
-    """Where rows of `channel` go on that ended without success."""
+    """Where rows of `channel` go on that ended without success: as the schema's `ways_on` says."""
+    mine = next(one for one in channels if one.channel == channel)
+    root = mine.after_channel or channel
     return tuple(
-        Fallback(other.channel, other.provider_id, other.after_states)
+        Fallback(
+            other.channel,
+            other.provider_id,
+            mine.after_states if other.after_channel is None else other.after_states,
+            usual=other.after_channel == channel,
+        )
         for other in channels
-        if other.after_channel == channel
+        if other.channel != channel and root == (other.after_channel or other.channel)
     )
 
 
@@ -95,11 +103,12 @@ def quiet_hours_of(spec: CampaignSpec) -> QuietHours | None:
     quiet = spec.schedule.quiet_hours if spec.schedule else None
     if quiet is None:
         return None
-    use_default = quiet.unknown_timezone_policy is UnknownTimezonePolicy.USE_DEFAULT
+    policy = quiet.unknown_timezone_policy
     return QuietHours(
         time.fromisoformat(quiet.from_),
         time.fromisoformat(quiet.to),
-        quiet.default_timezone if use_default else None,
+        None if policy is UnknownTimezonePolicy.REJECT else quiet.default_timezone,
+        guess=policy is UnknownTimezonePolicy.GUESS_FROM_PHONE,
     )
 
 

@@ -9,7 +9,9 @@ from datetime import datetime
 from sendonce_rendering import Content, RenderError
 from sendonce_store.rows import Row, Unsent
 from sendonce_store.spec.channels import ADDRESS_COLUMNS, Channel
+from sendonce_worker.sending.phone_zones import zone_of_phone
 from sendonce_worker.sending.plan import ChannelPlan
+from sendonce_worker.sending.quiet_hours import QuietHours, own_hours, quiet_until
 
 
 # not frozen: one for each delivery, and a frozen one takes twice as long to make
@@ -37,16 +39,27 @@ def prepare(row: Row, plan: ChannelPlan, now: datetime) -> Prepared | Unsent:
 
 
 def quiet(row: Row, plan: ChannelPlan, now: datetime) -> Unsent | None:
-    """Wait until the quiet hours end; without a known zone the campaign's policy decides."""
-    if plan.quiet is None:
+    """Wait until the campaign's and the person's own quiet hours end; without a known zone the policy decides."""
+    windows = [plan.quiet] if plan.quiet is not None else []
+    if row.quiet is not None and plan.own_quiet:
+        windows.append(own_hours(row.quiet))
+    if not windows:
         return None
-    zone = row.timezone or plan.quiet.default_zone
+    zone = row.timezone or _assumed_zone(row, plan.quiet)
     if zone is None:
         return Unsent(row.no, "suppressed", "unknown_timezone", error="no time zone, and none is assumed")
-    end = plan.quiet.ends_at(now, zone)
+    end = quiet_until(windows, now, zone)
     if end is None:
         return None
     return Unsent(row.no, "pending", "quiet_hours", delay=(end - now).total_seconds())
+
+
+def _assumed_zone(row: Row, hours: QuietHours | None) -> str | None:
+    """The zone of somebody who names none, as the campaign's policy says."""
+    if hours is None:
+        return None
+    phone = row.addresses.get(Channel.SMS.value) if hours.guess else None
+    return (zone_of_phone(phone[0]) if phone else None) or hours.default_zone
 
 
 def template_variables(row: Row) -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from typing import TYPE_CHECKING, Any
 
 from sendonce_cli.simulate import Chances, Simulator
@@ -37,11 +36,9 @@ async def test_a_worker_that_is_asked_to_go_finishes_what_is_in_flight_and_gives
         metrics = (await worker.get("/metrics")).text
         assert 'sendonce_deliveries_total{campaign="spring",channel="Email",namespace="default"' in metrics
         worker.signal(signal.SIGTERM)
-        asked = time.monotonic()
         ready = await worker.get("/readyz")
         assert (ready.status_code, "draining" in ready.text) == (503, True)
         assert await worker.exit_code() == 0
-        assert time.monotonic() - asked < 5
         accepted = far_end.ledger().accepted()
     states = await campaign.states()
     assert set(states) == {"sent", "pending"}  # nothing hangs in between

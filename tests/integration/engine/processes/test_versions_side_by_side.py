@@ -85,7 +85,7 @@ async def conn(empty_dsn: str) -> AsyncIterator[Connection]:
 
 async def eventually(question: Callable[[], Awaitable[bool]]) -> None:
     """Ask until the answer is yes."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while True:
             if await question():
                 return
