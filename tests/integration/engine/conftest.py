@@ -332,15 +332,16 @@ class World:
         return await campaigns.adopt(self.conn, resource, resource.spec)
 
     def _message(self, channel: str) -> dict[str, Any]:
-        """`SMS` is a channel of its own, `Email>SMS` goes on over SMS for whom Email did not reach."""
-        first, fallback, second = channel.partition(">")
+        """`SMS`: a channel of its own; `Email>SMS`: SMS for whom Email did not reach; `@Expired`: only by that end."""
+        way, _, only = channel.partition("@")
+        first, fallback, second = way.partition(">")
         name = second if fallback else first
         message = {
             "channel": name,
             "providerRef": {"name": "far-end"},
             "template": dict(_TEMPLATES.get(name, _OTHER_TEMPLATE)),
         }
-        outcomes = ["Failed", "NoAddress", "Suppressed", "Expired"]
+        outcomes = [only] if only else ["Failed", "NoAddress", "Suppressed", "Expired"]
         return message | ({"after": {"channel": first, "outcomes": outcomes}} if fallback else {})
 
     async def campaign(

@@ -114,3 +114,19 @@ async def test_in_one_batch_each_goes_on_in_its_own_order(world: World) -> None:
         await campaign.end(batch, no, "failed", reason="permanent")
     found = await campaign.query("SELECT recipient_no, channel FROM sendonce.deliveries WHERE channel <> 'Email'")
     assert {(row["recipient_no"], row["channel"]) for row in found} == {(1, "Line"), (2, "SMS"), (2, "Line")}
+
+
+async def test_who_has_no_order_of_his_own_does_not_go_on_from_a_fallback_because_another_does(world: World) -> None:
+    usual = world.person(2, {"Email": "bo@example.com", "SMS": "+15005550007", "Line": "U2"})
+    people = [_person(world, "Email", "SMS", "Line"), usual]
+    campaign = await world.campaign(people, channels=["Email", "Email>SMS", "Email>Line@Expired"])
+    batch = await campaign.claim()
+    await campaign.begin(batch, (1, 2))
+    for no in (1, 2):
+        await campaign.end(batch, no, "failed", reason="permanent")
+    await campaign.release(batch)
+    await campaign.query("UPDATE sendonce.campaigns SET deadline = now()")
+    await campaign.conduct()
+    assert await campaign.states("SMS") == {"expired": 2}
+    found = await campaign.query("SELECT recipient_no FROM sendonce.deliveries WHERE channel = 'Line'")
+    assert [row["recipient_no"] for row in found] == [1]
