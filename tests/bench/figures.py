@@ -51,7 +51,7 @@ TARGETS = (
     Target("import_rows_per_second", 50_000, of="value"),
     Target("import_memory_peak", 200, at_least=False, of="value"),
     Target("import_memory_growth", 1.1, at_least=False),
-    *(Target(f"source_{name}_memory", 1.1, at_least=False) for name in ("http", "s3", "postgres", "mysql")),
+    *(Target(f"source_{name}_memory", 1.1, at_least=False) for name in ("http", "s3", "parquet", "postgres", "mysql")),
     Target("claim_with_history", 1.2, at_least=False),
     Target("pace_exceeded", 0, at_least=False, of="value"),
     Target("pace_used", 98, of="value"),

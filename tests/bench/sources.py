@@ -19,6 +19,7 @@ from tests.bench import campaigns
 from tests.bench.figures import Row
 from tests.bench.server import Server
 from tests.sources import mariadb_server
+from tests.sources.parquet_files import Values, integers, parquet
 from tests.sources.s3_server import ACCESS_KEY, BUCKET, SECRET_KEY, running
 
 PROGRAM = Path(__file__).with_name("reading_program.py")
@@ -36,10 +37,21 @@ async def measure(server: Server, folder: Path, people: int) -> list[Row]:
     files, few = folder / "sources", people // 10
     for count in (few, people):
         campaigns.write_people(files / str(count), count)
+        (files / str(count) / "people.parquet").write_bytes(_parquet(count))
     keys = {"dsn": server.admin, "accessKeyID": ACCESS_KEY, "secretAccessKey": SECRET_KEY}
     with mariadb_server.running(folder / "mariadb") as mysql:
         _secrets(files, keys | {"mysql": mysql.dsn})
         return await _measure(folder, files, people)
+
+
+def _parquet(count: int) -> bytes:
+    """The same people in one row group, however many they are: it must not be read as a whole."""
+    columns: dict[str, Values] = {
+        "email": [f"user{no}@example.com" for no in range(count)],
+        "name": [f"Name {no}" for no in range(count)],
+        "order": integers(range(10_000_000, 10_000_000 + count)),
+    }
+    return parquet(columns, max_row_group_size=count, compression="zstd(3)")
 
 
 async def _measure(folder: Path, files: Path, people: int) -> list[Row]:
@@ -76,6 +88,7 @@ def _sources(http: str, s3: str) -> dict[str, str]:
     given: dict[str, dict[str, Any]] = {
         "http": {"http": {"url": f"{http}/COUNT/configmaps/people/people.csv"}, "format": "CSV"},
         "s3": {"s3": {"bucket": BUCKET, "key": "COUNT.csv", "endpointURL": s3, **keys}, "format": "CSV"},
+        "parquet": {"http": {"url": f"{http}/COUNT/people.parquet"}, "format": "Parquet"},
         "postgres": {
             "postgres": {"dsnSecretKeyRef": {"name": "far-ends", "key": "dsn"}, "query": QUERY.format("COUNT")},
         },

@@ -28,6 +28,13 @@ FULL = spec(
 MANIFESTS = {
     "plain": deployment(replace(SUBJECT, namespace=NAMESPACE), spec(), [PROVIDER], 2, DEFAULTS),
     "full": deployment(replace(SUBJECT, namespace=NAMESPACE), FULL, [PROVIDER], 0, DEFAULTS),
+    "parquet": deployment(
+        replace(SUBJECT, namespace=NAMESPACE),
+        spec(recipients={"http": {"url": "https://example.com/r"}, "format": "Parquet"}),
+        [PROVIDER],
+        1,
+        DEFAULTS,
+    ),
     "any user": deployment(replace(SUBJECT, namespace=NAMESPACE), spec(), [], 1, replace(DEFAULTS, user=None)),
 }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import trustme
 from aiohttp import web
+from tests.sources.parquet_files import people
 
 from sendonce_store.recipients import Position
 from sendonce_store.spec.recipients import Recipients
@@ -128,8 +129,8 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-def spec(url: str, *, compression: str = "None", **http: object) -> Recipients:
-    return Recipients.from_wire({"http": {"url": url, **http}, "format": "CSV", "compression": compression})
+def spec(url: str, *, compression: str = "None", form: str = "CSV", **http: object) -> Recipients:
+    return Recipients.from_wire({"http": {"url": url, **http}, "format": form, "compression": compression})
 
 
 async def read(recipients: Recipients, files: Files, position: Position | None = None) -> list[Block]:
@@ -503,3 +504,30 @@ async def test_a_header_that_http_does_not_allow_is_refused_without_showing_it(
         await read(spec(far_end.url, headersSecretRef={"name": "access"}), files)
     assert "hunter2" not in str(caught.value)
     assert far_end.asked == []
+
+
+async def test_a_parquet_file_that_is_cut_is_fetched_to_its_end_before_it_is_read(
+    far_end: FarEnd, files: Files
+) -> None:
+    far_end.body = people(20_000)
+    far_end.cuts = [len(far_end.body) // 2]
+    wanted = spec(far_end.url, form="Parquet")
+    blocks = await read(wanted, files)
+    assert lines(blocks) == list(range(1, 20_001))
+    assert [asked.get("Range") for asked in far_end.asked] == [None, f"bytes={len(far_end.body) // 2}-"]
+    assert lines(await read(wanted, files, blocks[2].position)) == list(range(blocks[2].position.line + 1, 20_001))
+    far_end.etag = '"v2"'
+    with pytest.raises(SourceChangedError, match="answers 412 for the version that was begun"):
+        await read(wanted, files, blocks[2].position)
+
+
+async def test_a_parquet_file_of_another_sha256_gives_nobody(far_end: FarEnd, files: Files) -> None:
+    far_end.body = people(10)
+    async with aclosing(open_import(spec(far_end.url, form="Parquet", sha256="0" * 64), ["Email"], files)) as blocks:
+        with pytest.raises(SourceUnreadableError, match="not the one the campaign names"):
+            await anext(blocks)
+
+
+async def test_a_compressed_parquet_file(far_end: FarEnd, files: Files) -> None:
+    far_end.body = gzip.compress(people(10))
+    assert lines(await read(spec(far_end.url, form="Parquet", compression="Gzip"), files)) == list(range(1, 11))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trustme
 from aiohttp import web
+from tests.sources.parquet_files import people
 from tests.sources.s3_server import ACCESS_KEY, BUCKET, SECRET_KEY, S3Server, running
 
 from sendonce_store.recipients import Position
@@ -83,9 +84,9 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.write(data)
 
 
-def spec(url: str, *, compression: str = "None", **given: Any) -> Recipients:
+def spec(url: str, *, compression: str = "None", form: str = "CSV", **given: Any) -> Recipients:
     source = {"bucket": BUCKET, "key": KEY, "endpointURL": url, "credentialsSecretRef": {"name": "keys"}} | given
-    return Recipients.from_wire({"s3": source, "format": "CSV", "compression": compression})
+    return Recipients.from_wire({"s3": source, "format": form, "compression": compression})
 
 
 async def read(recipients: Recipients, files: Files, position: Position | None = None) -> list[Block]:
@@ -108,6 +109,17 @@ async def test_an_object_is_read_and_a_resumed_import_goes_on_behind_what_it_had
 async def test_a_compressed_object(s3: S3Server, files: Files) -> None:
     await s3.put("readers.csv.gz", gzip.compress(LIST))
     assert lines(await read(spec(s3.url, key="readers.csv.gz", compression="Gzip"), files)) == EVERY_LINE
+
+
+async def test_a_parquet_object_that_is_cut_is_fetched_to_its_end_before_it_is_read(s3: S3Server, files: Files) -> None:
+    body = people(20_000)
+    await s3.put("readers.parquet", body)
+    async with Link(s3.port, [len(body) // 2]).listening() as url:
+        blocks = await read(spec(url, form="Parquet", key="readers.parquet"), files)
+    assert lines(blocks) == list(range(1, 20_001))
+    await s3.put("readers.parquet", people(20_001))
+    with pytest.raises(SourceChangedError, match="since line 375 was read: the object store answers"):
+        await read(spec(s3.url, form="Parquet", key="readers.parquet"), files, blocks[2].position)
 
 
 async def test_a_connection_that_is_cut_is_taken_up_where_it_was(s3: S3Server, files: Files) -> None:

@@ -4,6 +4,7 @@
     /etc/sendonce/secrets/<name>/<key>
     /etc/sendonce-store/<key>
     /etc/sendonce-ca/<key>                    where the operator's settings name a ConfigMap of certificate authorities
+    /tmp                                      where the list is a Parquet file: an empty folder that it is fetched into
 
 Each is mounted whole, never by subPath or key: a mount of that kind would not follow a rotation, and the worker could
 not say which keys there are when one is missing.
@@ -17,13 +18,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from sendonce_operator.decisions.facts import Defaults, ProviderFacts
-from sendonce_store.spec import CampaignSpec, Recipients
+from sendonce_store.spec import CampaignSpec, RecipientFormat, Recipients
+from sendonce_store.spec.recipients import PARQUET_BYTES
 
 FILES = "/etc/sendonce"
 STORE = "/etc/sendonce-store"
 AUTHORITIES = "/etc/sendonce-ca"
 _STORE_VOLUME = "store"
 _AUTHORITIES_VOLUME = "ca"
+_SCRATCH_VOLUME = "scratch"
+_SCRATCH = "/tmp"  # noqa: S108 # a folder of the Pod's own
+# a Pod that passes the limit is evicted: the worker refuses a larger file before
+_SCRATCH_SIZE = f"{PARQUET_BYTES // 1024**2 + 64}Mi"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -57,7 +63,9 @@ def volumes(spec: CampaignSpec, providers: Sequence[ProviderFacts], defaults: De
     ]
     if defaults.ca_config_map is not None:
         found.append({"name": _AUTHORITIES_VOLUME, "configMap": {"name": defaults.ca_config_map, "optional": True}})
-    return [*found, *(_volume(mount) for mount in _mounts(spec, providers))]
+    found += [_volume(mount) for mount in _mounts(spec, providers)]
+    scratch = {"name": _SCRATCH_VOLUME, "emptyDir": {"sizeLimit": _SCRATCH_SIZE}}
+    return [*found, scratch] if _needs_scratch(spec) else found
 
 
 def volume_mounts(spec: CampaignSpec, providers: Sequence[ProviderFacts], defaults: Defaults) -> list[dict[str, Any]]:
@@ -65,7 +73,13 @@ def volume_mounts(spec: CampaignSpec, providers: Sequence[ProviderFacts], defaul
     found = [(STORE, _STORE_VOLUME)]
     found += [(AUTHORITIES, _AUTHORITIES_VOLUME)] if defaults.ca_config_map is not None else []
     found += [(f"{FILES}/{mount.folder}/{mount.name}", mount.volume) for mount in _mounts(spec, providers)]
-    return [{"name": volume, "mountPath": path, "readOnly": True} for path, volume in found]
+    mounts = [{"name": volume, "mountPath": path, "readOnly": True} for path, volume in found]
+    return [*mounts, {"name": _SCRATCH_VOLUME, "mountPath": _SCRATCH}] if _needs_scratch(spec) else mounts
+
+
+def _needs_scratch(spec: CampaignSpec) -> bool:
+    """Whether the list is kept on disk while it is read."""
+    return spec.recipients.format is RecipientFormat.PARQUET
 
 
 def _volume(mount: _Mount) -> dict[str, Any]:

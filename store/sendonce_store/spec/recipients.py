@@ -13,6 +13,7 @@ from sendonce_store.spec.rules import Rule
 from sendonce_store.spec.s3_source import S3Source
 
 __all__ = [
+    "PARQUET_BYTES",
     "Compression",
     "ExpectedCount",
     "HttpSource",
@@ -25,6 +26,9 @@ __all__ = [
     "StreamSource",
 ]
 
+PARQUET_BYTES = 2 * 1024**3
+"""The most bytes that a Parquet file may have: it is kept on a worker's disk while it is read."""
+
 HTTP_URL = r"^https?://\S+$"
 QUIET = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
 
@@ -34,6 +38,7 @@ class RecipientFormat(StrEnum):
 
     CSV = "CSV"
     NDJSON = "NDJSON"
+    PARQUET = "Parquet"
 
 
 class Compression(StrEnum):
@@ -156,7 +161,7 @@ class Recipients(SpecModel):
     )
     format: RecipientFormat | None = Field(
         default=None,
-        description="How the file is written: CSV or NDJSON. Required for files; it is never guessed.",
+        description="How the file is written: CSV, NDJSON or Parquet. Required for files; it is never guessed.",
     )
     compression: Compression = Field(default=Compression.NONE, description="How the file is compressed: None or Gzip.")
     expected: ExpectedCount | None = Field(

@@ -80,7 +80,7 @@ RECIPIENTS_RULES: tuple[Rule[Recipients], ...] = (
         name="files-have-a-format",
         scope="spec.recipients",
         field="format",
-        message="is required for a file, because it is never guessed: set CSV or NDJSON",
+        message="is required for a file, because it is never guessed: set CSV, NDJSON or Parquet",
         cel="has(self.format) || !(has(self.configMapKeyRef) || has(self.secretKeyRef) || has(self.http) || "
         "has(self.s3))",
         breaches=files_have_a_format,

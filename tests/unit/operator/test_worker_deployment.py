@@ -188,6 +188,15 @@ def test_one_object_that_is_named_twice_is_mounted_once() -> None:
     assert len(names) == len(set(names)) == 3
 
 
+def test_a_parquet_file_has_a_folder_to_be_fetched_into() -> None:
+    source = {"http": {"url": "https://example.com/r"}}
+    found = pod(spec(recipients={**source, "format": "Parquet"}))
+    (volume,) = [one for one in found["volumes"] if "emptyDir" in one]
+    assert volume == {"name": "scratch", "emptyDir": {"sizeLimit": "2112Mi"}}
+    assert {"name": "scratch", "mountPath": "/tmp"} in found["containers"][0]["volumeMounts"]  # noqa: S108
+    assert not [one for one in pod(spec(recipients={**source, "format": "CSV"}))["volumes"] if "emptyDir" in one]
+
+
 def test_authorities_of_ones_own_are_mounted_where_openssl_is_told_to_look() -> None:
     own = replace(DEFAULTS, ca_config_map="trusted", ca_key="bundle.pem")
     found = deployment(SUBJECT, spec(), [SMTP], 1, own)["spec"]["template"]["spec"]

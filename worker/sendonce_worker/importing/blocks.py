@@ -1,6 +1,7 @@
 """A source in, blocks of recipients out: the import as far as it needs no database.
 
     source (file, http, s3) → gunzip → lines → CSV or NDJSON records → recipients and refused rows → `Block`
+                                     → a file on disk → Parquet rows ↗
 
 Each block carries the `Position` behind it, so that the store can commit both together; an import that died opens the
 source again, skips what was consumed while hashing it, and goes on there if the hash is the same. Inline recipients are
@@ -26,6 +27,7 @@ from .gunzip import Gunzip
 from .http_request import Request, shown_url
 from .http_source import Expected, HttpDownload, HttpSettings
 from .mounted import Files, MountedFile
+from .parquet_import import ParquetImport
 from .rows import Normaliser, Outcome, check_storable
 from .s3_source import S3Download
 from .stream import Block, Layout, StreamImport
@@ -72,16 +74,18 @@ async def open_import(
     source = _open(recipients, files, position, http)
     secret = recipients.secret_key_ref is not None
     layout = Layout(recipients.format or RecipientFormat.CSV, names, source.field, secret=secret)
-    stream = StreamImport(layout, position, lambda: source.etag)
+    reader = (ParquetImport if layout.format is RecipientFormat.PARQUET else StreamImport)(
+        layout, position, lambda: source.etag
+    )
     try:
-        async with aclosing(_plain(source, gzip=recipients.compression is Compression.GZIP)) as pieces:
-            async for piece in pieces:
-                for block in stream.feed(piece):
-                    yield block
-        for block in stream.finish():
-            yield block
+        async with (
+            aclosing(_plain(source, gzip=recipients.compression is Compression.GZIP)) as pieces,
+            aclosing(reader.blocks(pieces)) as blocks,
+        ):
+            async for block in blocks:
+                yield block
     except ContentChangedError as error:
-        raise SourceChangedError(source.field, stream.line, str(error)) from None
+        raise SourceChangedError(source.field, reader.line, str(error)) from None
 
 
 def normalise_rows(rows: Iterable[Mapping[str, object]], first_line: int, channels: Collection[str]) -> Outcome:

@@ -71,7 +71,7 @@ def check_status(response: httpx.Response, request: Request) -> None:
         raise SourceUnreadableError(request.field, problem, temporary=status in _TEMPORARY)
     if response.headers.get("content-type", "").lower().startswith(("text/html", "application/xhtml")):
         problem = (
-            f"{request.shown} answers an HTML page with status {status}, perhaps of a login, where CSV or NDJSON was "
+            f"{request.shown} answers an HTML page with status {status}, perhaps of a login, where a list was "
             "expected; check the URL and its credentials"
         )
         raise SourceUnreadableError(request.field, problem)

@@ -5,7 +5,7 @@ what an earlier run consumed, compares, and reads on behind it. It gathers bytes
 work however small the pieces are that a network delivers.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from sendonce_store.recipients import Position, Recipient, Rejected
@@ -66,6 +66,14 @@ class StreamImport:
     def line(self) -> int:
         """The last line that was consumed, by this run or the one it resumes."""
         return max(self._cursor.line, self._start.line if self._start else 0)
+
+    async def blocks(self, pieces: AsyncIterable[bytes]) -> AsyncGenerator[Block, None]:
+        """The blocks that the pieces add up to. Raises as `feed` does."""
+        async for piece in pieces:
+            for block in self.feed(piece):
+                yield block
+        for block in self.finish():
+            yield block
 
     def feed(self, data: bytes) -> Iterator[Block]:
         """Take the next bytes. Raises `ImportSourceError`, and `ContentChangedError` where it resumes in vain."""
