@@ -67,7 +67,7 @@ class FarEnd:
     """Where a campaign goes to: `provider` is a block of YAML with a place for the port; and what it says.
 
     With `variables` each recipient has these, beside the two that are everybody's own. `database` is where its imported
-    campaign is kept.
+    campaign is kept. `secrets` are those of the Secret `api`; `in_flight`: messages of one worker.
     """
 
     provider: str
@@ -76,6 +76,8 @@ class FarEnd:
     template: Mapping[str, Any] = field(default_factory=lambda: _SHORT)
     variables: Mapping[str, Any] = field(default_factory=dict)
     database: str = "bench_imported"
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    in_flight: int = CONCURRENCY
 
     def documents(self) -> str:
         """The provider and the campaign."""
@@ -115,6 +117,14 @@ def write_people(files: Path, count: int, variables: Mapping[str, Any] | None = 
 
 def _own(no: int) -> dict[str, Any]:
     return {"email": f"user{no}@example.com", "name": f"Zoë {no}", "id": f"customer-{no}"}
+
+
+def write_secrets(files: Path, secrets: Mapping[str, str]) -> None:
+    """A mounted Secret."""
+    folder = files / "secrets" / "api"
+    folder.mkdir(parents=True, exist_ok=True)
+    for key, value in secrets.items():
+        (folder / key).write_text(value, "utf-8")
 
 
 def environment(dsn: str, files: Path, **more: str) -> dict[str, str]:

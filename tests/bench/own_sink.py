@@ -1,7 +1,7 @@
 """Our own far ends on uvloop, for where nginx and smtp-sink are not, and for the moments at which messages arrive.
 
-In: a kind (http, smtp), a port, and for http a file. Out: every message is accepted; with a file, the monotonic second
-at which each of them came in, one a line, written when it ends.
+In: a kind (http, mails, smtp), a port, and for http a file. Out: every message is accepted; with a file, the monotonic
+second at which each of them came in, one a line, written when it ends.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import cast
 import uvloop
 
 _ANSWER = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"id":"x"}'
+_MAIL_TAKEN = b"HTTP/1.1 202 Accepted\r\nX-Message-Id: x\r\nContent-Length: 0\r\n\r\n"
+_ITEM = b'{"ErrorCode":0,"Message":"OK","MessageID":"b7bc2f4a-e38e-4336-af7d-e6c392c2f817","To":"user@example.com"}'
 _HELLO = b"250-sink\r\n250-PIPELINING\r\n250 8BITMIME\r\n"
 
 
@@ -42,9 +44,25 @@ class Http(asyncio.Protocol):
             length = int(self._read[at + 15 : self._read.find(b"\r\n", at)])
             if len(self._read) < head + 4 + length:
                 return
-            self._read = self._read[head + 4 + length :]
+            request, self._read = self._read[: head + 4 + length], self._read[head + 4 + length :]
             self._arrived()
-            self._transport.write(_ANSWER)
+            self._transport.write(self.answer(request))
+
+    def answer(self, request: bytes) -> bytes:
+        """Return the answer to a whole request."""
+        del request
+        return _ANSWER
+
+
+class Mails(Http):
+    """Answers as Postmark does to mails in a batch, and as SendGrid does to one."""
+
+    def answer(self, request: bytes) -> bytes:
+        """Accept every mail of the request."""
+        if not request.startswith(b"POST /email/batch "):
+            return _MAIL_TAKEN
+        body = b"[%b]" % b",".join([_ITEM] * request.count(b'"To":'))
+        return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 class Smtp(asyncio.Protocol):
@@ -92,9 +110,8 @@ async def serve(kind: str, port: int, file: Path | None) -> None:
         if file is not None:
             moments.append(time.monotonic())
 
-    server = await loop.create_server(
-        (lambda: Http(arrived)) if kind == "http" else Smtp, "127.0.0.1", port, backlog=1000
-    )
+    speaks = {"http": lambda: Http(arrived), "mails": lambda: Mails(arrived), "smtp": Smtp}
+    server = await loop.create_server(speaks[kind], "127.0.0.1", port, backlog=1000)
     await stop.wait()
     server.close()
     if file is not None:

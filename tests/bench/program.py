@@ -1,7 +1,7 @@
 """The benchmark: what is compared with what, in which order, and where the figures go.
 
-    load average → PostgreSQL → sinks → HTTP, SMTP, newsletter, import and memory, sources, claim, pace, stream,
-                                                                            operator → build/bench.json and a table
+    load average → PostgreSQL → sinks → HTTP, SMTP, batches, newsletter, import and memory, sources, claim, pace,
+                                                                    stream, operator → build/bench.json and a table
 
 A missed target is said, and is no failure: the exit code tells whether it ran.
 """
@@ -17,11 +17,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench import claiming, million, newsletter, operating, pacing, sending, sources, streaming
+from tests.bench import batching, claiming, million, newsletter, operating, pacing, sending, sources, streaming
 from tests.bench.figures import Row, table, write
 from tests.bench.sending import Scale
 from tests.bench.server import Server, server, version
-from tests.bench.sinks import http_sink, smtp_sink
+from tests.bench.sinks import http_sink, mail_sink, smtp_sink
 
 OUTPUT = Path(__file__).resolve().parents[2] / "build" / "bench.json"
 QUIET_LOAD = 0.5
@@ -47,6 +47,13 @@ async def _smtp(plan: Plan, using: Server, folder: Path) -> list[Row]:
     async with smtp_sink() as sink:
         _announce(f"SMTP, sink: {sink.name}; {scale.rounds} rounds of {scale.recipients:,} recipients")
         return await sending.smtp(using, sink, folder, scale)
+
+
+async def _batch(plan: Plan, using: Server, folder: Path) -> list[Row]:
+    scale = Scale(2, 10_000, 0.0) if plan.quick else Scale(3, 20_000, 0.0)
+    async with mail_sink() as sink:
+        _announce(f"batches, sink: {sink.name}; {scale.rounds} rounds of {scale.recipients:,} recipients")
+        return await batching.measure(using, sink, folder, scale)
 
 
 async def _newsletter(plan: Plan, using: Server, folder: Path) -> list[Row]:
@@ -99,6 +106,7 @@ Phase = Callable[[Plan, Server, Path], Awaitable[list[Row]]]
 PHASES: dict[str, Phase] = {
     "http": _http,
     "smtp": _smtp,
+    "batch": _batch,
     "newsletter": _newsletter,
     "import": _import,
     "memory": _import,

@@ -60,12 +60,14 @@ class Contest:
     async def prepare(self) -> None:
         """Import the campaign once; each run gets a copy."""
         campaigns.write_people(self._files, self._scale.recipients, self._far_end.variables)
+        campaigns.write_secrets(self._files, self._far_end.secrets)
         async with campaigns.connection(self._server.dsn(self._far_end.database)) as conn:
             await campaigns.adopt(conn, self._far_end)
             await campaigns.imported(conn, self._environment(self._far_end.database))
 
     def _environment(self, database: str) -> dict[str, str]:
-        return campaigns.environment(self._server.dsn(database), self._files)
+        in_flight = str(self._far_end.in_flight)
+        return campaigns.environment(self._server.dsn(database), self._files, SENDONCE_CONCURRENCY=in_flight)
 
     async def bare(self, name: str) -> Run:
         """One run of a bare loop."""

@@ -80,6 +80,13 @@ async def smtp_sink() -> AsyncIterator[Sink]:
 
 
 @asynccontextmanager
+async def mail_sink() -> AsyncIterator[Sink]:
+    """Ours: a mail API whose answer depends on what it gets."""
+    async with _ours("mails") as sink:
+        yield sink
+
+
+@asynccontextmanager
 async def _ours(kind: str) -> AsyncIterator[Sink]:
     port = free_port()
     async with _listening(f"our own {kind} sink", port, *module("tests.bench.own_sink", kind, str(port))) as sink:

@@ -239,15 +239,25 @@ class PostmarkFace(MailFace):
         "revoked": {"serverToken": "revoked-server-token"},
     }
     too_long: ClassVar[dict[str, Any]] = {"text": "x" * (5 * 1024 * 1024 + 1)}
+    batches: list[int] = field(default_factory=list)
+    """How many mails each batch had."""
 
     def block(self) -> dict[str, Any]:
         return super().block() | {"messageStream": "broadcast"}
 
     def respond(self, request: Request) -> Reply:
-        assert path_of(request) == "/email"
         if request.headers["X-Postmark-Server-Token"] != "good-server-token":
             return postmark(401, 10, "Request does not contain a valid Server token.")
-        mail = json_of(request)
+        if path_of(request) == "/email":
+            return self._mail(json_of(request))
+        assert path_of(request) == "/email/batch"
+        mails = json_of(request)
+        self.batches.append(len(mails))
+        assert len(mails) <= 500
+        assert len(request.body) <= 50 * 1024 * 1024
+        return Reply(200, [self._mail(mail).body for mail in mails])
+
+    def _mail(self, mail: dict[str, Any]) -> Reply:
         assert (mail["From"], mail["ReplyTo"]) == (MAIL["sender"], "desk@example.com")
         assert (mail["Subject"], mail["TextBody"], mail["HtmlBody"]) == (MAIL["subject"], MAIL["text"], MAIL["html"])
         assert mail["MessageStream"] == "broadcast"

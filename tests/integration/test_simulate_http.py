@@ -183,9 +183,24 @@ async def test_twilio_style_has_sids_and_numbers(tmp_path: Path, to: str, status
 
 async def test_with_the_automatic_style_the_path_says_whose_answer_it_is(tmp_path: Path) -> None:
     async with running(tmp_path, style=Style.AUTO) as sender:
-        paths = ("/v2/bot/message/push", "/2010-04-01/Accounts/AC0/Messages.json", "/send")
+        paths = (
+            "/v2/bot/message/push",
+            "/2010-04-01/Accounts/AC0/Messages.json",
+            "/email",
+            "/v1/projects/shop/messages:send",
+            "/token",
+            "/send",
+        )
         answers = [(await sender.client.post(path, json={"to": "mia"})).json() for path in paths]
-    assert [next(iter(answer)) for answer in answers] == ["sentMessages", "sid", "id"]
+    assert [next(iter(answer)) for answer in answers] == [
+        "sentMessages",
+        "sid",
+        "ErrorCode",
+        "name",
+        "access_token",
+        "id",
+    ]
+    assert sender.far_end.ledger().accepted().total() == len(paths) - 1, "a token is no message"
 
 
 @pytest.mark.parametrize(

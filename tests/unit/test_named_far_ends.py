@@ -15,6 +15,7 @@ from tests.far_ends.all import FACES
 from tests.far_ends.face import Face, Reply
 from tests.far_ends.push import WebPushFace, ec_key, pem
 
+from sendonce_rendering.content import Content
 from sendonce_store.spec.channels import CHANNELS_OF_TYPE, ProviderType
 from sendonce_store.spec.crd.definitions import schema_of
 from sendonce_store.spec.crd.kinds import RESOURCES
@@ -22,13 +23,14 @@ from sendonce_store.spec.far_ends import BLOCKS
 from sendonce_store.spec.named_messaging import LineProvider
 from sendonce_worker.providers import named
 from sendonce_worker.providers.api.base import Api, Credentials
+from sendonce_worker.providers.api.batch import Bounds, Part, bundled
 from sendonce_worker.providers.api.email import ascii_mailbox, mailbox, mailboxes
 from sendonce_worker.providers.api.hosts import AllowedHosts
 from sendonce_worker.providers.api.sealing import seal_with
 from sendonce_worker.providers.api.sigv4 import AwsKeys, Signer
 from sendonce_worker.providers.api.sms import fits_gsm_7
 from sendonce_worker.providers.api.table import DEFAULTS, Reading, Row, classify
-from sendonce_worker.providers.base import Accepted
+from sendonce_worker.providers.base import Accepted, Message
 from sendonce_worker.providers.errors import Kind, PermanentSendError, ProviderConfigError
 from sendonce_worker.providers.http1.connection import Answer
 from sendonce_worker.providers.named.standard_webhooks import signature
@@ -272,6 +274,26 @@ def test_a_block_without_required_fields_may_be_left_out() -> None:
     far_end = api_of(spec.type)(spec, Credentials(as_text(face.secret()), api_of(spec.type).facts))
     assert far_end.origin == "https://api.line.me"
     assert LineProvider().notification_disabled is False
+
+
+def test_parts_are_put_together_up_to_the_bounds_of_a_request() -> None:
+    def sizes(lengths: list[int], bounds: Bounds) -> list[list[int]]:
+        parts = [Part(no, made_for_nobody(), b"x" * length) for no, length in enumerate(lengths)]
+        found = list(bundled(parts, bounds))
+        assert [part.place for bundle in found for part in bundle] == list(range(len(lengths)))
+        return [[len(part.body) for part in bundle] for bundle in found]
+
+    assert sizes([], Bounds("/", messages=3, size=99)) == []
+    assert sizes([1] * 7, Bounds("/", messages=3, size=99)) == [[1, 1, 1], [1, 1, 1], [1]]
+    # as a list: [xxx,xxx] is 9 bytes
+    assert sizes([3, 3, 3], Bounds("/", messages=9, size=9)) == [[3, 3], [3]]
+    assert sizes([3, 3, 3], Bounds("/", messages=9, size=8)) == [[3], [3], [3]]
+    assert sizes([50, 1], Bounds("/", messages=9, size=9)) == [[50], [1]]
+
+
+def made_for_nobody() -> Message:
+    content = Content(sender=None, reply_to=None, subject=None, text="x", html=None, headers=())
+    return Message("k", "Email", "a@example.com", content, NOW, "7-1", {})
 
 
 def test_a_push_payload_is_sealed_as_the_example_of_its_rfc() -> None:

@@ -28,6 +28,7 @@ from sendonce_worker.redaction import Redactor
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.plan import (
     ChannelPlan,
+    bundle_size,
     fallbacks_of,
     lease_length,
     quiet_hours_of,
@@ -122,6 +123,7 @@ class Campaign:
             lease=lease,
             capacity=in_flight,
             ahead=rows_ahead(in_flight, provider.key_window, lease, paced=pacer.paced),
+            bundle=bundle_size(provider, in_flight),
             quiet=quiet_hours_of(spec),
             pacer=pacer,
             series=DeliverySeries(self.stored.namespace, self.stored.name, channel.channel, channel.provider_name),

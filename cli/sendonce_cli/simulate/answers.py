@@ -6,8 +6,10 @@ In: a verdict of ``far_end``. Out: plain values that the fronts put on the wire.
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sendonce_cli.simulate import manners
 from sendonce_cli.simulate.outcomes import Cause, Outcome, Reply
 from sendonce_cli.simulate.settings import Style
 
@@ -42,13 +44,6 @@ _HTTP = {
     Outcome.THROTTLED: (429, "rate_limit_exceeded", "too many requests"),
     Outcome.ACCOUNT: (401, "invalid_credentials", "the account may not send"),
 }
-# Twilio's status and number of the error, and its words (www.twilio.com/docs/api/errors)
-_TWILIO = {
-    Outcome.REFUSED: (400, 21211, "Invalid 'To' Phone Number"),
-    Outcome.TRANSIENT: (503, 20503, "Service unavailable"),
-    Outcome.THROTTLED: (429, 20429, "Too Many Requests"),
-    Outcome.ACCOUNT: (401, 20003, "Authenticate"),
-}
 _SMTP = {
     Outcome.REFUSED: (550, "5.1.1 Recipient address rejected: user unknown"),
     Outcome.TRANSIENT: (450, "4.2.0 Mailbox busy, try again later"),
@@ -64,11 +59,21 @@ def http_answer(verdict: Verdict, style: Style, conflict_status: int) -> HttpAns
         return _http_conflict(verdict, style, conflict_status)
     if verdict.cause is Cause.MALFORMED:
         return _problem(400, "malformed", "a JSON object or form with a recipient is needed")
-    status, code, message = (_TWILIO if style is Style.TWILIO else _HTTP)[verdict.outcome]
     wait = verdict.retry_after
     # Retry-After is in whole seconds (RFC 9110, section 10.2.3); rounding down would lie.
     headers = {} if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))}
-    return _problem(status, code, message, headers)
+    if style in manners.REFUSED:
+        return _json(*manners.refused(style, verdict.outcome), headers)
+    return _problem(*_HTTP[verdict.outcome], headers)
+
+
+def batch_answer(verdicts: Sequence[Verdict], style: Style, conflict_status: int) -> HttpAnswer:
+    """Return the answer to several hand-offs that came in one request, none of whose replies is lost."""
+    first = verdicts[0]
+    if first.outcome not in (Outcome.ACCEPTED, Outcome.REFUSED) or first.cause is Cause.MALFORMED:
+        return http_answer(first, style, conflict_status)
+    items = [json.loads(http_answer(verdict, style, conflict_status).body) for verdict in verdicts]
+    return _json(200, items)
 
 
 def smtp_answer(verdict: Verdict) -> tuple[int, str]:
@@ -96,8 +101,8 @@ def status_of(protocol: str, verdict: Verdict, style: Style, conflict_status: in
 
 
 def _http_taken(verdict: Verdict, style: Style) -> HttpAnswer:
-    if style is Style.TWILIO:
-        return _json(201, {"sid": verdict.message_id, "status": "queued"})
+    if style in manners.REFUSED:
+        return _json(*manners.taken(style, str(verdict.message_id)))
     if style is Style.PLAIN:
         return _json(200, {"id": verdict.message_id})
     if verdict.outcome is Outcome.ACCEPTED:

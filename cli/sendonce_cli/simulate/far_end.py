@@ -13,26 +13,20 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from sendonce_cli.simulate.answers import Verdict, status_of
 from sendonce_cli.simulate.behaviour import Behaviour, Outage
 from sendonce_cli.simulate.control import Order
 from sendonce_cli.simulate.fate import Fate, drawn_fate, fraction, overridden_fate
+from sendonce_cli.simulate.hand_off import REFUSALS, HandOff, Plan, together
 from sendonce_cli.simulate.keys import Claim, KeyMemory, KeyState, Scope
 from sendonce_cli.simulate.ledger import Ledger, LedgerRow, LedgerWriter
 from sendonce_cli.simulate.outcomes import Cause, Outcome, Reply
 from sendonce_cli.simulate.pace import PaceGate
 from sendonce_cli.simulate.settings import ChanceBy, RefuseAt, SimulatorSettings
 
-_REFUSALS = {
-    Fate.PERMANENT: Outcome.REFUSED,
-    Fate.TRANSIENT: Outcome.TRANSIENT,
-    Fate.THROTTLE: Outcome.THROTTLED,
-    Fate.ACCOUNT: Outcome.ACCOUNT,
-}
 _REPLIES = {
     Fate.LOST: Reply.LOST,
     Fate.DROP: Reply.LOST,
@@ -40,38 +34,6 @@ _REPLIES = {
     Fate.GARBAGE: Reply.GARBAGE,
 }
 _UNDRAWN = frozenset(Cause) - {Cause.NORMAL, Cause.CHANCE, Cause.OVERRIDE, Cause.OTHER_PAYLOAD}
-
-
-@dataclass(frozen=True, slots=True)
-class HandOff:
-    """One message as a sender handed it over."""
-
-    protocol: str
-    path: str
-    to: str
-    key: str | None = None
-    payload_sha256: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What will happen to a hand-off, before its key is looked at."""
-
-    identity: str
-    arrived: float
-    attempt: int
-    fate: Fate
-    cause: Cause
-    before: float
-    """Seconds to wait before the decision."""
-    after: float
-    """Seconds to hold back the answer once the decision is recorded."""
-    retry_after: float
-
-    @property
-    def refuses(self) -> bool:
-        """Whether it will be refused with an answer, whatever its key."""
-        return self.fate in _REFUSALS
 
 
 def steady_clock() -> Callable[[], float]:
@@ -129,7 +91,15 @@ class FarEnd:
 
     def plan(self, hand_off: HandOff) -> Plan:
         """Count the attempt and settle its fate; at SMTP's RCPT the key may still be unknown."""
-        identity, now = self._identity(hand_off), self._clock()
+        return self._plan(hand_off, self._clock())
+
+    def plan_all(self, hand_offs: Sequence[HandOff]) -> list[Plan]:
+        """Plan those that came in one request: what refuses it refuses all of them."""
+        now = self._clock()
+        return together([self._plan(hand_off, now) for hand_off in hand_offs])
+
+    def _plan(self, hand_off: HandOff, now: float) -> Plan:
+        identity = self._identity(hand_off)
         self._attempts[identity] += 1
         self._hand_offs += 1
         fate, cause, wait = self._rule(now) or self._fate(identity, hand_off.to)
@@ -238,7 +208,7 @@ class FarEnd:
     def _settle(self, plan: Plan, hand_off: HandOff, claim: Claim | None) -> Verdict:
         if plan.refuses:
             wait = plan.retry_after if plan.fate is Fate.THROTTLE else None
-            refusal = Verdict(_REFUSALS[plan.fate], plan.cause, retry_after=wait)
+            refusal = Verdict(REFUSALS[plan.fate], plan.cause, retry_after=wait)
             return self._record(plan, hand_off, refusal)
         if claim is not None and claim.state is not KeyState.FRESH:
             return self._record(plan, hand_off, _known(plan, claim))

@@ -21,8 +21,12 @@ class Style(StrEnum):
     one; a key in use gets 429, since 409 would claim that it was accepted (as LINE does)."""
     TWILIO = "twilio"
     """201 ``{"sid": …}``, and errors with numbers as Twilio's; it knows no keys."""
+    POSTMARK = "postmark"
+    """200 ``{"ErrorCode": 0, "MessageID": …}``, at ``/email/batch`` a list of such answers; no keys."""
+    FCM = "fcm"
+    """200 ``{"name": …}``, and errors as Google's; ``/token`` gives access tokens; no keys."""
     AUTO = "auto"
-    """LINE's or Twilio's where the path is theirs, else plain: several far ends at once."""
+    """A named far end's where the path is its own, else plain: several far ends at once."""
 
 
 class SmtpTls(StrEnum):
@@ -51,8 +55,15 @@ class ChanceBy(StrEnum):
     """Repeatable even if the keys differ from run to run (a new store has a new id)."""
 
 
-_PATHS = {"/v2/bot/message/push": Style.LINE, "/Messages.json": Style.TWILIO}
-"""How the paths end at which a far end takes messages."""
+_PATHS = {
+    "/v2/bot/message/push": Style.LINE,
+    "/Messages.json": Style.TWILIO,
+    "/email": Style.POSTMARK,
+    "/email/batch": Style.POSTMARK,
+    "/messages:send": Style.FCM,
+    "/token": Style.FCM,
+}
+"""How the paths end at which a far end takes messages, or gives what they need."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,8 @@ from hmac import compare_digest
 
 from sendonce_cli.simulate.answers import GARBAGE, Verdict, smtp_answer
 from sendonce_cli.simulate.behaviour import Outage
-from sendonce_cli.simulate.far_end import FarEnd, HandOff, Plan
+from sendonce_cli.simulate.far_end import FarEnd
+from sendonce_cli.simulate.hand_off import HandOff, Plan
 from sendonce_cli.simulate.outcomes import Reply
 from sendonce_cli.simulate.settings import RefuseAt, SimulatorSettings, SmtpTls
 from sendonce_cli.simulate.smtp_wire import TooLongError, Wire

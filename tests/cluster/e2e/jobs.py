@@ -28,6 +28,8 @@ LOST = tuple(f"lost+n{no}@example.com" for no in range(8))
 SOME = 30
 CANARY, FOLLOWING = 100, 40
 TOKENS = 300
+# seconds: without keys, an answer that comes late on a busy machine would leave its message uncertain
+TIMEOUT = 30
 
 
 def documents(name: str) -> list[Object]:
@@ -146,7 +148,7 @@ def providers(far_end: FarEnd) -> list[Object]:
         "bodyTemplate": '{"message": {"token": "{{ to }}", "notification": {"body": "{{ text }}"}}}',
     }
     return [
-        provider("smtp", type="SMTP", smtp=smtp, timeoutSeconds=5),
-        provider("line", type="HTTP", http=line, timeoutSeconds=5, credentialsSecretRef={"name": "line"}),
-        provider("fcm", type="HTTP", http=fcm, timeoutSeconds=5),
+        provider("smtp", type="SMTP", smtp=smtp, timeoutSeconds=TIMEOUT),
+        provider("line", type="HTTP", http=line, timeoutSeconds=TIMEOUT, credentialsSecretRef={"name": "line"}),
+        provider("fcm", type="HTTP", http=fcm, timeoutSeconds=TIMEOUT),
     ]

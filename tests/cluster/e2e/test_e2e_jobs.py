@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.cluster.e2e import jobs
+from tests.cluster.e2e import jobs, travellers
 from tests.cluster.e2e.files import SIGNATURE, files
 from tests.cluster.e2e.premises import Premises
 from tests.cluster.e2e.shop import Object, Shop
@@ -81,6 +81,7 @@ def begin(market: Market, url: str, dsn: str) -> None:
     campaigns += [as_of_today("newsletter-configmap-csv"), jobs.documents("canary-then-promote")[0]]
     market.shop.apply(*jobs.lists(), *secrets(url, dsn), *campaigns, smaller(spring, jobs.TOKENS))
     market.shop.kubectl("patch", "nc", NEWSLETTER, "--type=merge", "-p", '{"spec": {"retry": {"maxAttempts": 1}}}')
+    market.shop.apply(*travellers.objects(), *jobs.documents("four-channels"))
     market.shop.apply(*jobs.documents("shared-twilio-account"), *jobs.providers(market.shop.far_end))
     market.shop.apply(*jobs.documents("sms-quiet-hours-deadline"))
     later = map(jobs.later, jobs.documents("sms-quiet-hours-deadline"))
@@ -128,6 +129,26 @@ def test_email_follows_where_line_refuses_or_is_not_known(market: Market) -> Non
     by_email = [email for _, _, email in jobs.members()[third:]]
     addresses = [address for _, *both in jobs.members() for address in both]
     assert market.got(addresses) == once(by_line + by_email)
+
+
+def test_four_channels_reach_everybody_once_and_the_text_message_never_beside_the_push(market: Market) -> None:
+    status = market.shop.until_complete(travellers.CAMPAIGN)["status"]
+    ledger = market.shop.far_end.ledger().accepted().items()
+    for channel, path in travellers.PATHS.items():
+        wanted = Counter(travellers.sent(channel))
+        got = {to: times for (to, _, at), times in ledger if at.endswith(path) and to in wanted}
+        assert got == dict.fromkeys(wanted, 1), channel
+    counts = {channel: len(list(travellers.sent(channel))) for channel in travellers.PATHS}
+    assert counts == {"Push": 20, "SMS": 19, "Email": 38, "Line": 39}
+    mails = [row for row in market.shop.far_end.ledger().rows if row.path == travellers.PATHS["Email"]]
+    assert len({row.arrived for row in mails}) < len(mails) / 2, "several of them came in one request"
+    pushed = {person.phone for person in travellers.PEOPLE[: travellers.WITH_APP]}
+    assert not market.got(pushed), "a fallback beside what it falls back from"
+    deliveries = status["deliveries"]
+    assert deliveries["sent"] == sum(counts.values())
+    assert deliveries["failed"] == travellers.APP_GONE + 1, "apps that are gone, and one email address"
+    assert deliveries["total"] == deliveries["sent"] + deliveries["failed"]
+    assert status["recipients"]["total"] == len(travellers.PEOPLE)
 
 
 def test_a_list_that_is_much_shorter_than_expected_is_not_sent(market: Market) -> None:

@@ -13,7 +13,15 @@ import trustme
 
 CONFIG_MAP = "sendonce-ca"
 # what providers and documents name; the cluster's name server leads all of them to this machine
-NAMES = ("api.line.me", "api.twilio.com", "fcm.googleapis.com", "files.example.com", "smtp.example.com")
+NAMES = (
+    "api.line.me",
+    "api.postmarkapp.com",
+    "api.twilio.com",
+    "fcm.googleapis.com",
+    "files.example.com",
+    "oauth2.googleapis.com",
+    "smtp.example.com",
+)
 
 
 @dataclass(frozen=True)

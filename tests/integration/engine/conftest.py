@@ -42,7 +42,7 @@ from sendonce_worker.redaction import Redactor
 from sendonce_worker.sending.clock import Lease, Moment
 from sendonce_worker.sending.flying import Flying
 from sendonce_worker.sending.outcomes import Backoff, Rules
-from sendonce_worker.sending.plan import fallbacks_of, rows_ahead
+from sendonce_worker.sending.plan import bundle_size, fallbacks_of, rows_ahead
 from sendonce_worker.sending.session import Session
 from sendonce_worker.sending.surroundings import Surroundings
 from sendonce_worker.settings import WorkerSettings
@@ -250,7 +250,8 @@ class Campaign:
         terms = replace(plan.terms, repeats=repeated)
         if ahead is None:
             ahead = rows_ahead(capacity, repeated.key_window, plan.lease, paced=plan.pacer.paced)
-        plan = replace(plan, provider=far_end, capacity=capacity, ahead=ahead, rules=rules, terms=terms)
+        bundle = bundle_size(far_end, capacity)
+        plan = replace(plan, provider=far_end, capacity=capacity, ahead=ahead, bundle=bundle, rules=rules, terms=terms)
         metrics = WorkerMetrics(CollectorRegistry())
         alarms = StoreAlarms(world.link(), self.id)
         around = Surroundings(
@@ -304,7 +305,7 @@ class World:
             "apiVersion": "sendonce.dev/v1alpha1",
             "kind": "NotificationProvider",
             "metadata": {"name": name},
-            "spec": {"type": "HTTP", "http": _HTTP, **spec},
+            "spec": spec if "type" in spec else {"type": "HTTP", "http": _HTTP, **spec},
         }
         resource = load_documents(json.dumps(document), "provider.json")[0].resource
         assert isinstance(resource, NotificationProvider)

@@ -11,10 +11,10 @@ clearance is known not to have been accepted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sendonce_rendering.content import Content
 
@@ -72,4 +72,22 @@ class Provider(Protocol):
 
     async def aclose(self) -> None:
         """Close idle connections politely and drop the rest."""
+        ...
+
+
+@runtime_checkable
+class BatchProvider(Provider, Protocol):
+    """A provider whose far end takes several messages in one request, and says of each what became of it."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many messages may travel together; above 1."""
+        ...
+
+    async def send_many(self, messages: Sequence[Message], clearance: Clearance) -> Sequence[Accepted | Exception]:
+        """Try each of the messages once, in as few requests as its bounds allow, within the provider's total deadline.
+
+        The clearance is asked before each request. Returned are, in the order of the messages, what ``Provider.send``
+        would return or raise for each. What is lost on the way is lost for all messages of its request: unknown.
+        """
         ...

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sendonce_store.spec.channels import CHANNELS_OF_TYPE, Channel, ProviderType
+from sendonce_worker.providers.api.batch import BatchApi
 from sendonce_worker.providers.api.table import Row
 from sendonce_worker.providers.http1.statuses import STATUS_RULES, StatusRule
 from sendonce_worker.providers.http_api.answers import RULE_VERDICTS
@@ -32,7 +33,7 @@ def tables() -> str:
         "### SMTP: first matching row",
         _table(("reply to", "code", "enhanced", "words (regular expression)", "is", "why"), map(_smtp_row, RULES)),
         "### Named far ends: what each is like",
-        _table(("type", "channels", "a repeat with the same key", "default pace"), map(_key_row, _NAMED)),
+        _table(("type", "channels", "in one request", "a repeat with the same key", "default pace"), map(_row, _NAMED)),
         *(section for kind in _NAMED for section in _far_end(kind)),
     ]
     return "\n\n".join([BEGIN, *sections, END])
@@ -59,10 +60,15 @@ def _smtp_row(rule: Rule) -> tuple[str, ...]:
     return stages, codes, ", ".join(rule.enhanced), words, str(rule.kind), rule.why
 
 
-def _key_row(kind: ProviderType) -> tuple[str, ...]:
+def _row(kind: ProviderType) -> tuple[str, ...]:
     facts = facts_of(kind)
     channels = "all" if len(CHANNELS_OF_TYPE[kind]) == len(Channel) else ", ".join(CHANNELS_OF_TYPE[kind])
-    return f"[{kind}](#{str(kind).lower()})", channels, facts.keys, facts.pace
+    return f"[{kind}](#{str(kind).lower()})", channels, _in_one_request(kind), facts.keys, facts.pace
+
+
+def _in_one_request(kind: ProviderType) -> str:
+    api = None if kind is ProviderType.APPRISE else api_of(kind)
+    return f"up to {api.bounds.messages}" if api is not None and issubclass(api, BatchApi) else "1"
 
 
 def _far_end(kind: ProviderType) -> list[str]:

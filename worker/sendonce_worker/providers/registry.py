@@ -14,6 +14,7 @@ from importlib import import_module
 from sendonce_store.spec.channels import ProviderType
 from sendonce_store.spec.provider import ProviderSpec
 from sendonce_worker.providers.api.base import Api, Credentials
+from sendonce_worker.providers.api.batch import BatchApi, BatchApiProvider
 from sendonce_worker.providers.api.facts import Facts
 from sendonce_worker.providers.api.lines import Wire
 from sendonce_worker.providers.api.provider import ApiProvider
@@ -109,10 +110,10 @@ def _smtp(spec: ProviderSpec, secrets: Mapping[str, bytes], ca: bytes | None) ->
 
 def _named(spec: ProviderSpec, secrets: Mapping[str, bytes], ca: bytes | None) -> Provider:
     words = as_text(secrets)
-    api = api_of(spec.type)
-    return ApiProvider(
-        api(spec, Credentials(words, api.facts)), words, Wire(spec.timeout_seconds, spec.max_in_flight, ca)
-    )
+    made = api_of(spec.type)
+    api = made(spec, Credentials(words, made.facts))
+    wire = Wire(spec.timeout_seconds, spec.max_in_flight, ca)
+    return BatchApiProvider(api, words, wire) if isinstance(api, BatchApi) else ApiProvider(api, words, wire)
 
 
 def _apprise(spec: ProviderSpec, secrets: Mapping[str, bytes], _ca: bytes | None) -> Provider:

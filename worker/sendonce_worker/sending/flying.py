@@ -28,9 +28,9 @@ class Flying:
         """These are over, or do not start yet."""
         self._count -= count
 
-    def landed(self) -> None:
-        """One is over; whoever waits for room is told."""
-        self._count -= 1
+    def landed(self, count: int = 1) -> None:
+        """These are over; whoever waits for room is told."""
+        self._count -= count
         for tell in self._listeners:
             tell()
 

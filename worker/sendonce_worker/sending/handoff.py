@@ -1,4 +1,4 @@
-"""One hand-off to one provider: a row that has been committed as `sending` in, its result out. Tried exactly once.
+"""One hand-off to one provider: rows that have been committed as `sending` in, their results out. Tried exactly once.
 
 Whatever the provider raises becomes a result; what it should not have raised is a bug, logged with its traceback, and
 counts as an attempt with an unknown outcome.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from sendonce_store.rows import Result, Started
-from sendonce_worker.providers.base import Clearance, Message
+from sendonce_worker.providers.base import Accepted, BatchProvider, Clearance, Message
 from sendonce_worker.providers.errors import HandOffRefusedError, Kind, SendError, UnknownOutcomeError
 from sendonce_worker.sending import outcomes
 from sendonce_worker.sending.outcomes import Attempt
@@ -53,26 +54,68 @@ class Landed:
     stands_still: bool = False
 
 
-async def hand_off(prepared: Prepared, started: Started, way: Way) -> Landed:
-    """Hand one message off, once."""
-    row = prepared.row
-    attempt = Attempt(row.no, started.attempt_seq, row.tries, started.maybe_accepted)
+Committed = tuple[Prepared, Started]
+"""A row whose commit as `sending` has been seen."""
+
+
+async def hand_off(rows: Sequence[Committed], way: Way) -> list[Landed]:
+    """Hand messages off, once, in one request if they are several."""
+    if len(rows) == 1:
+        return [await _one(*rows[0], way)]
+    return await _many(rows, way)
+
+
+async def _one(prepared: Prepared, started: Started, way: Way) -> Landed:
+    attempt = _attempt(prepared, started)
     try:
         answer = await way.plan.provider.send(_message(prepared, started, way), way.clearance)
-    except HandOffRefusedError:
-        return Landed(outcomes.refused_here(attempt), stands_still=True)
-    except SendError as error:
-        return await _refused(attempt, error, way)
-    except Exception as error:
-        logger.exception("provider %s failed in a way it should not", way.plan.provider_series.provider)
-        return await _refused(attempt, UnknownOutcomeError("bug", f"{type(error).__name__}: {error}"), way)
+    except Exception as error:  # noqa: BLE001 - it is told apart there, and a bug is logged with its traceback
+        return await _not_accepted(attempt, error, way)
     return Landed(outcomes.accepted(attempt, answer))
+
+
+async def _many(rows: Sequence[Committed], way: Way) -> list[Landed]:
+    answers: Sequence[Accepted | Exception]
+    try:
+        answers = await _sent_together([_message(prepared, started, way) for prepared, started in rows], way)
+    except Exception as error:  # noqa: BLE001 - as above
+        answers = [error] * len(rows)
+    landed = []
+    for (prepared, started), answer in zip(rows, answers, strict=True):
+        attempt = _attempt(prepared, started)
+        if isinstance(answer, Accepted):
+            landed.append(Landed(outcomes.accepted(attempt, answer)))
+        else:
+            landed.append(await _not_accepted(attempt, answer, way))
+    return landed
+
+
+async def _sent_together(messages: Sequence[Message], way: Way) -> Sequence[Accepted | Exception]:
+    provider = way.plan.provider
+    if not isinstance(provider, BatchProvider):
+        raise TypeError("the provider takes one message at a time")
+    answers = await provider.send_many(messages, way.clearance)
+    if len(answers) != len(messages):
+        raise ValueError(f"{len(answers)} answers to {len(messages)} messages")
+    return answers
+
+
+async def _not_accepted(attempt: Attempt, error: Exception, way: Way) -> Landed:
+    if isinstance(error, HandOffRefusedError):
+        return Landed(outcomes.refused_here(attempt), stands_still=True)
+    if isinstance(error, SendError):
+        return await _refused(attempt, error, way)
+    logger.error("provider %s failed in a way it should not", way.plan.provider_series.provider, exc_info=error)
+    return await _refused(attempt, UnknownOutcomeError("bug", f"{type(error).__name__}: {error}"), way)
 
 
 def not_handed_off(prepared: Prepared, started: Started) -> Result:
     """A row that was committed as `sending` and is given back instead."""
-    row = prepared.row
-    return outcomes.refused_here(Attempt(row.no, started.attempt_seq, row.tries, started.maybe_accepted))
+    return outcomes.refused_here(_attempt(prepared, started))
+
+
+def _attempt(prepared: Prepared, started: Started) -> Attempt:
+    return Attempt(prepared.row.no, started.attempt_seq, prepared.row.tries, started.maybe_accepted)
 
 
 def _message(prepared: Prepared, started: Started, way: Way) -> Message:

@@ -10,7 +10,7 @@ from sendonce_store.campaigns import Channel
 from sendonce_store.rows import Fallback, Repeats, Terms
 from sendonce_store.spec import CampaignSpec, UncertainPolicy, UnknownTimezonePolicy
 from sendonce_worker.metrics import DeliverySeries, ProviderSeries
-from sendonce_worker.providers.base import Provider
+from sendonce_worker.providers.base import BatchProvider, Provider
 from sendonce_worker.sending.outcomes import Backoff, Rules
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.quiet_hours import QuietHours
@@ -28,8 +28,9 @@ SAFE_WINDOW_LEASES = 20
 class ChannelPlan:
     """One channel of the campaign, ready to send.
 
-    `capacity`: hand-offs that one batch has under way at most. `ahead`: rows that it may have committed as `sending`
-    beyond those, so that a commit is shared by more of them.
+    `capacity`: messages that one batch has under way at most. `ahead`: rows that it may have committed as `sending`
+    beyond those, so that a commit is shared by more of them. `bundle`: messages that travel in one request at most; 1
+    where the provider takes one at a time.
     """
 
     channel: str
@@ -41,11 +42,23 @@ class ChannelPlan:
     lease: float
     capacity: int
     ahead: int
+    bundle: int
     quiet: QuietHours | None
     pacer: Pacer
     series: DeliverySeries
     provider_series: ProviderSeries
     own_quiet: bool = True  # people's own quiet hours hold: not for what they themselves have asked for
+
+
+def bundle_size(provider: Provider, capacity: int) -> int:
+    """How many messages travel in one request at most.
+
+    There are two requests in flight then, so that one is under way while the results of the other are committed. With
+    keys each goes alone: a repeat would need the very same messages again.
+    """
+    if not isinstance(provider, BatchProvider) or provider.key_window is not None:
+        return 1
+    return max(1, min(provider.batch_size, capacity // 2))
 
 
 def patience(timeout: float) -> float:

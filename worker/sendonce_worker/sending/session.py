@@ -19,7 +19,8 @@ from sendonce_store.rows import Batch, Result, Row, Started, Turn, TurnOutcome, 
 from sendonce_worker.link import STORE_ERRORS
 from sendonce_worker.sending.clock import Lease, Moment, boot_clock
 from sendonce_worker.sending.counting import count
-from sendonce_worker.sending.handoff import Landed, Way, hand_off, not_handed_off
+from sendonce_worker.sending.flight import Flight
+from sendonce_worker.sending.handoff import Landed, Way
 from sendonce_worker.sending.plan import ChannelPlan, utc_now
 from sendonce_worker.sending.prepare import Prepared, prepare
 from sendonce_worker.sending.surroundings import Surroundings
@@ -38,12 +39,12 @@ class Session:
         self._batch = batch
         self._plan = plan
         self._lease = lease
-        self._way = Way(plan, batch.id, lease.clearance, around.alarms, around.rng)
+        way = Way(plan, batch.id, lease.clearance, around.alarms, around.rng)
+        self._flight = Flight(around, way, self._land)
         self._todo: deque[Row] = deque()
-        self._ready: deque[tuple[Prepared, Started]] = deque()  # committed as `sending`, waiting for room in flight
         self._room = plan.capacity + plan.ahead
-        self._worth = max(1, self._room * 3 // 4)  # so many make a turn worth its commit
-        self._flight: dict[int, asyncio.Task[None]] = {}
+        # so many make a turn worth its commit: those of one request, where they come together
+        self._worth = plan.bundle if plan.bundle > 1 else max(1, self._room * 3 // 4)
         self._done: list[Result] = []
         self._first_done = 0.0
         self._recovering = True  # until the store says that the provider has not been paused
@@ -65,7 +66,7 @@ class Session:
         self._closing = True
         self._todo.clear()
         self._around.tail.set()
-        self._done.extend(not_handed_off(*self._ready.popleft()) for _ in range(len(self._ready)))
+        self._done.extend(self._flight.give_back())
         self._wake.set()
 
     async def run(self) -> None:
@@ -79,16 +80,10 @@ class Session:
         except LeaseLostError:
             await self._hand_over()
         except BaseException:
-            await self._cancel_flight()
+            await self._flight.cancel()
             raise
         finally:
             self._around.flying.leave(self._use_room)
-
-    async def _cancel_flight(self) -> None:
-        """Stop at once: rows in `sending` are settled by the next holder."""
-        for task in self._flight.values():
-            task.cancel()
-        await asyncio.gather(*self._flight.values(), return_exceptions=True)
 
     async def _read(self) -> None:
         async with self._around.link.use() as conn:
@@ -105,7 +100,7 @@ class Session:
         prepared, unsent = self._next_group()
         if prepared or unsent or self._flush_due() or self._renewal_due():
             await self._turn(prepared, unsent)
-        elif self._flight or self._ready or self._todo:
+        elif self._flight.under_way or self._flight.waiting or self._todo:
             await self._wait()
         else:
             return bool(self._done)
@@ -113,7 +108,8 @@ class Session:
 
     def _next_group(self) -> tuple[list[Prepared], list[Unsent]]:
         """Rows for which there is room and a slot, rendered; and rows that end or wait without a hand-off."""
-        room = min(self._room - len(self._flight), self._around.flying.free() + self._plan.ahead) - len(self._ready)
+        flight, ahead = self._flight, self._plan.ahead
+        room = min(self._room - flight.under_way, self._around.flying.free() + ahead) - flight.waiting
         wanted = min(room, len(self._todo))
         worth = min(self._worth, len(self._todo))
         if wanted < 1 or (wanted < worth and not self._flush_due()):
@@ -130,7 +126,7 @@ class Session:
         if not self._done:
             return False
         late = self._loop.time() - self._first_done >= LINGER_SECONDS
-        return late or len(self._done) >= self._worth or not self._flight
+        return late or len(self._done) >= self._worth or not self._flight.under_way
 
     def _renewal_due(self) -> bool:
         return boot_clock() - self._lease.renewed_at >= self._around.heartbeat
@@ -186,23 +182,16 @@ class Session:
     def _begin(self, prepared: Sequence[Prepared], started: Sequence[Started]) -> None:
         """Hand off what came back as `sending`, and nothing else."""
         by_no = {one.row.no: one for one in prepared}
-        self._ready.extend((by_no[row.no], row) for row in started if row.state == "sending")
+        self._flight.add((by_no[row.no], row) for row in started if row.state == "sending")
         if self._closing:
             self._close()  # it came back from a commit that was under way: nobody waits for it any more
-        self._launch()
+        self._flight.launch()
 
     def _use_room(self) -> None:
         """There is room in flight again, of this batch or of another."""
-        self._launch()
-        if self._todo and not self._flight:
+        self._flight.launch()
+        if self._todo and not self._flight.under_way:
             self._wake.set()
-
-    def _launch(self) -> None:
-        flying = self._around.flying
-        while self._ready and len(self._flight) < self._plan.capacity and flying.free() > 0:
-            prepared, row = self._ready.popleft()
-            flying.take(1)
-            self._flight[row.no] = self._loop.create_task(self._fly(prepared, row))
 
     # --- after an unclear commit -----------------------------------------------------------------------------------
 
@@ -223,26 +212,15 @@ class Session:
             again = [one.row for one in prepared if rows[one.row.no].state == "pending"]
             self._todo.extendleft(reversed(again))
 
-    # --- hand-offs ---------------------------------------------------------------------------------------------------
-
-    async def _fly(self, prepared: Prepared, row: Started) -> None:
-        began = self._loop.time()
-        try:
-            landed = await hand_off(prepared, row, self._way)
-        finally:
-            del self._flight[row.no]
-            self._around.flying.landed()
-        self._around.metrics.send_took(self._plan.provider_series, self._loop.time() - began)
-        self._land(landed)
-
-    def _land(self, landed: Landed) -> None:
-        if landed.stands_still:
+    def _land(self, landed: Sequence[Landed]) -> None:
+        """These hand-offs are over."""
+        if any(one.stands_still for one in landed):
             self._close()
         if not self._done:
             self._first_done = self._loop.time()
             self._loop.call_later(LINGER_SECONDS, self._wake.set)  # the wait may have begun before there was a result
-        self._done.append(landed.result)
-        if not self._flight or len(self._done) >= self._worth:
+        self._done.extend(one.result for one in landed)
+        if not self._flight.under_way or len(self._done) >= self._worth:
             self._wake.set()
 
     # --- waiting, pace, the end --------------------------------------------------------------------------------------
@@ -273,9 +251,8 @@ class Session:
         self._lease.lose()
         self._close()
         self._around.metrics.lease_lost()
-        logger.warning("lease of batch %s lost with %d in flight", self._batch.id, len(self._flight))
-        while self._flight:
-            await asyncio.wait(self._flight.values())
+        logger.warning("lease of batch %s lost with %d in flight", self._batch.id, self._flight.under_way)
+        await self._flight.over()
         await self._keep_evidence(self._done)
 
     async def _keep_evidence(self, results: Sequence[Result]) -> None:

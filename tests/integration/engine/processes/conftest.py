@@ -20,7 +20,7 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from sendonce_cli.simulate import Behaviour, Chances, Simulator, SimulatorSettings, serve
+from sendonce_cli.simulate import Behaviour, Chances, Simulator, SimulatorSettings, Style, serve
 
 PATIENCE = 60.0
 
@@ -114,8 +114,11 @@ async def crew(worker_dsn: str, tmp_path: Path) -> AsyncIterator[Crew]:
 def simulate(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Simulator]]:
     """Return what runs a far end for the time of a block."""
 
-    def run(*, token: str | None = None, chances: Chances | None = None, **behaviour: Any) -> Any:
+    def run(
+        *, token: str | None = None, chances: Chances | None = None, style: Style = Style.PLAIN, **behaviour: Any
+    ) -> Any:
         shown = Behaviour(chances=chances or Chances(), **behaviour)
-        return serve(SimulatorSettings(ledger=tmp_path / "ledger.ndjson", behaviour=shown, token=token))
+        ledger, fields = tmp_path / "ledger.ndjson", ("to", "To")
+        return serve(SimulatorSettings(ledger=ledger, behaviour=shown, token=token, style=style, to_fields=fields))
 
     return run

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NOT_BY_US = "There is one, not used: a hand-off is one recipient's."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
@@ -19,6 +17,7 @@ class Facts:
     before: str
     """Which refusals are known to come before acceptance."""
     batch: str
+    """How several messages go in one request, or why they do not."""
     sizes: str
     """What is checked before the hand-off."""
     pace: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sendonce_worker.providers.http1.connection import Answer
 
@@ -12,11 +12,22 @@ _NOTHING: Mapping[str, object] = {}
 
 def json_object(answer: Answer) -> Mapping[str, object]:
     """Return the answer's JSON object; an empty one if its body is anything else."""
+    parsed = _parsed(answer)
+    return parsed if isinstance(parsed, dict) else _NOTHING
+
+
+def json_list(answer: Answer) -> Sequence[object]:
+    """Return the answer's JSON list; an empty one if its body is anything else."""
+    parsed = _parsed(answer)
+    return parsed if isinstance(parsed, list) else ()
+
+
+def _parsed(answer: Answer) -> object:
     try:
         parsed: object = json.loads(answer.body)
     except (ValueError, RecursionError):
-        return _NOTHING
-    return parsed if isinstance(parsed, dict) else _NOTHING
+        return None
+    return parsed
 
 
 def member(node: object, *path: str | int) -> object:

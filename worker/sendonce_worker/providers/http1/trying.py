@@ -1,16 +1,16 @@
 """One attempt over HTTP, and the boundary behind which nothing foreign gets out.
 
-In: what makes the request and judges its answer. Out: :class:`Accepted`, or exactly the errors of
-``providers.errors``: whatever failed before the first byte left is known not to have been accepted, what failed
-later is unknown.
+In: what makes the request and judges its answer. Out: its judgement, or exactly the errors of ``providers.errors``:
+whatever failed before the first byte left is known not to have been accepted, what failed later is unknown.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
-from sendonce_worker.providers.base import Accepted, Clearance
+from sendonce_worker.providers.base import Clearance
 from sendonce_worker.providers.dial import DialError
 from sendonce_worker.providers.errors import (
     HandOffRefusedError,
@@ -23,11 +23,12 @@ from sendonce_worker.providers.http1.connection import AnswerLostError
 
 _LOG = logging.getLogger(__name__)
 
-Attempt = Callable[[Clearance], Awaitable[Accepted | SendError]]
+JudgementT = TypeVar("JudgementT")
+Attempt = Callable[[Clearance], Awaitable[JudgementT | SendError]]
 """Sends one request, asking the clearance right before its first byte, and judges the answer."""
 
 
-async def try_once(attempt: Attempt, clearance: Clearance, blot: Callable[[str], str]) -> Accepted:
+async def try_once(attempt: Attempt[JudgementT], clearance: Clearance, blot: Callable[[str], str]) -> JudgementT:
     """Try once; ``blot`` takes secrets out of words. Raises ``SendError``, and what the clearance raises."""
     left = False
 
@@ -48,6 +49,11 @@ async def try_once(attempt: Attempt, clearance: Clearance, blot: Callable[[str],
         _LOG.exception("a bug in an HTTP provider, or in the caller's clearance")
         outcome = UnknownOutcomeError if left else TemporarySendError
         raise outcome("internal_error", f"{type(error).__name__} inside the provider") from error
-    if isinstance(verdict, Accepted):
-        return verdict
-    raise send_error(verdict.kind, verdict.code, blot(verdict.message), verdict.retry_after)
+    if isinstance(verdict, SendError):
+        raise blotted(verdict, blot)
+    return verdict
+
+
+def blotted(error: SendError, blot: Callable[[str], str]) -> SendError:
+    """Return the error without secrets in its words."""
+    return send_error(error.kind, error.code, blot(error.message), error.retry_after)

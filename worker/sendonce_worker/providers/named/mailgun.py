@@ -9,7 +9,7 @@ from sendonce_store.spec.provider import ProviderSpec
 from sendonce_worker.providers.api.base import Api, Call, Credentials, needed
 from sendonce_worker.providers.api.bodies import FORM, MIB, at_most, form_body
 from sendonce_worker.providers.api.email import sender_of
-from sendonce_worker.providers.api.facts import NOT_BY_US, Facts
+from sendonce_worker.providers.api.facts import Facts
 from sendonce_worker.providers.api.reading import json_object, text
 from sendonce_worker.providers.api.table import P, Reading, Row, S, W
 from sendonce_worker.providers.base import Message
@@ -26,7 +26,7 @@ class Mailgun(Api):
         credentials=("apiKey",),
         keys="None are known: a lost answer is `uncertain`.",
         before="4xx: nobody was sent to.",
-        batch=NOT_BY_US,
+        batch="`recipient-variables` are not used: they share one content and one id, and one refusal is everybody's.",
         sizes="25 MB for the mail, 16 KB for headers and metadata.",
         pace="None of ours: no figures are published.",
         metadata="`v:sendonce-delivery`.",

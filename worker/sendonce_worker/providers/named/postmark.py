@@ -1,4 +1,4 @@
-"""Postmark: a single email."""
+"""Postmark: a single email, or several in one request."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import ClassVar
 
 from sendonce_store.spec.named_email import PostmarkProvider
 from sendonce_store.spec.provider import ProviderSpec
-from sendonce_worker.providers.api.base import Api, Call, Credentials
+from sendonce_worker.providers.api.base import Call, Credentials
+from sendonce_worker.providers.api.batch import BatchApi, Bounds
 from sendonce_worker.providers.api.bodies import JSON, MIB, at_most, json_body
 from sendonce_worker.providers.api.email import sender_of
-from sendonce_worker.providers.api.facts import NOT_BY_US, Facts
+from sendonce_worker.providers.api.facts import Facts
 from sendonce_worker.providers.api.reading import json_object, text
 from sendonce_worker.providers.api.table import P, Reading, Row, S, T, W
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.http1.connection import Answer
 
 
-class Postmark(Api):
+class Postmark(BatchApi):
     """See ``Api``."""
 
     facts: ClassVar[Facts] = Facts(
@@ -25,13 +26,15 @@ class Postmark(Api):
         credentials=("serverToken",),
         keys="None are known: a lost answer is `uncertain`.",
         before="Any `ErrorCode` but 0, also with HTTP 200; 503 with code 100 is maintenance.",
-        batch=NOT_BY_US,
+        batch="`/email/batch`, with up to 250 mails and 50 MB (it takes 500; an answer about so many could be longer "
+        "than is read). It answers 200 and says of each mail in turn what became of it.",
         sizes="10 MB for the whole request; 5 MB each for text and HTML.",
         pace="None of ours: no figures are published.",
         metadata="`Metadata`: sendonce_delivery.",
         probe="`GET /server` with the token answers 200.",
-        source="postmarkapp.com/developer/api/overview",
+        source="postmarkapp.com/developer/api/overview, /developer/user-guide/send-email-with-api/batch-emails",
     )
+    bounds: ClassVar[Bounds] = Bounds("/email/batch", messages=250, size=50 * MIB)
     table: ClassVar[tuple[Row, ...]] = (
         Row(W, "too many requests", status=(429,)),
         Row(S, "the server token", code="10"),
@@ -53,6 +56,10 @@ class Postmark(Api):
 
     def call(self, message: Message, _now: datetime, /) -> Call:
         """See ``Api``."""
+        return Call("/email", self.part(message))
+
+    def part(self, message: Message, /) -> bytes:
+        """See ``BatchApi``."""
         content = message.content
         for part in (content.text, content.html):
             at_most(len((part or "").encode("utf-8", "replace")), 5 * MIB, "bytes of one part", "Postmark")
@@ -69,7 +76,7 @@ class Postmark(Api):
         request["Metadata"] = {"sendonce_delivery": message.delivery_id}
         body = json_body(request)
         at_most(len(body), 10 * MIB, "bytes", "Postmark")
-        return Call("/email", body)
+        return body
 
     def read(self, answer: Answer, _now: datetime, /) -> Reading:
         """See ``Api``."""

@@ -9,7 +9,7 @@ from sendonce_store.spec.provider import ProviderSpec
 from sendonce_worker.providers.api.base import Api, Call, Credentials
 from sendonce_worker.providers.api.bodies import JSON, MIB, at_most, json_body
 from sendonce_worker.providers.api.email import mailboxes, sender_of
-from sendonce_worker.providers.api.facts import NOT_BY_US, Facts
+from sendonce_worker.providers.api.facts import Facts
 from sendonce_worker.providers.api.reading import json_object, text
 from sendonce_worker.providers.api.table import HOUR, P, Reading, Row, S, U, W
 from sendonce_worker.providers.base import Message
@@ -24,7 +24,8 @@ class Resend(Api):
         credentials=("apiKey",),
         keys="`Idempotency-Key`, kept for 24 hours, used for 23: the first answer comes again, and nothing is sent.",
         before="4xx; a 409 is about the key, and Unknown.",
-        batch=NOT_BY_US,
+        batch="`/emails/batch` is not used: one key covers all of its mails, so that a lost answer could be repeated "
+        "with the very same mails only, also where a person has opted out or a mail was settled meanwhile.",
         sizes="40 MB for the whole request.",
         pace="2/s per team: the lower of the two figures that its pages give.",
         metadata="`tags`: sendonce_delivery.",

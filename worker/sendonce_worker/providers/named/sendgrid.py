@@ -9,7 +9,7 @@ from sendonce_store.spec.provider import ProviderSpec
 from sendonce_worker.providers.api.base import Api, Call, Credentials
 from sendonce_worker.providers.api.bodies import JSON, MIB, at_most, json_body
 from sendonce_worker.providers.api.email import mailbox, sender_of
-from sendonce_worker.providers.api.facts import NOT_BY_US, Facts
+from sendonce_worker.providers.api.facts import Facts
 from sendonce_worker.providers.api.reading import json_object, text
 from sendonce_worker.providers.api.table import P, Reading, Row, S, W
 from sendonce_worker.providers.base import Message
@@ -24,7 +24,7 @@ class SendGrid(Api):
         credentials=("apiKey",),
         keys="None are known: a lost answer is `uncertain`.",
         before="4xx: the whole request is refused.",
-        batch=NOT_BY_US,
+        batch="`personalizations` are not used: they share one content, and one refusal is everybody's.",
         sizes="20 MB for the whole request (one page says 30, another 20).",
         pace="None of ours: the figures differ from page to page; 429 names the wait.",
         metadata="`custom_args`: sendonce_delivery.",

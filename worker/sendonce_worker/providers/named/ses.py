@@ -9,7 +9,7 @@ from sendonce_store.spec.provider import ProviderSpec
 from sendonce_worker.providers.api.base import Api, Call, Credentials, needed
 from sendonce_worker.providers.api.bodies import JSON, MIB, at_most, json_body
 from sendonce_worker.providers.api.email import ascii_mailbox, mailboxes, sender_of
-from sendonce_worker.providers.api.facts import NOT_BY_US, Facts
+from sendonce_worker.providers.api.facts import Facts
 from sendonce_worker.providers.api.reading import json_object, text
 from sendonce_worker.providers.api.sigv4 import AwsKeys, Signer
 from sendonce_worker.providers.api.table import HOUR, P, Reading, Row, S, W
@@ -28,7 +28,8 @@ class Ses(Api):
         credentials=("accessKeyID", "secretAccessKey"),
         keys="None are known: a lost answer is `uncertain`.",
         before="4xx exceptions; mail over a limit is dropped, not queued.",
-        batch=NOT_BY_US,
+        batch="`outbound-bulk-emails` is not used: it fills in templates of its own after it has accepted them, and "
+        "ours are finished mails.",
         sizes="40 MB for the whole mail, 15 headers of the template's own.",
         pace="None of ours: each account and region has its own (`GetAccount`: SendQuota; 1/s and 200 a day in the "
         "sandbox); set `limits` to it.",
