@@ -6,6 +6,7 @@ RUNS ?= 20
 SEED ?= 1
 PG ?= 14
 UPGRADE ?=
+RELEASES ?=
 PYTEST_FLAGS ?=
 
 VENV := .venv
@@ -16,7 +17,7 @@ TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench crds chart-docs docs site clean \
-  cluster cluster-down cluster-programs far-ends kind images
+  cluster cluster-down cluster-programs far-ends kind images plugin
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +46,7 @@ check: $(READY) ## Lint, check formatting, types, imports, sizes, the CRDs, the 
 	$(BIN)/hadolint Dockerfile.*
 	$(BIN)/python -m tools.workflows
 	$(BIN)/python -m tools.chart check
+	$(BIN)/python -m tools.plugin --check
 
 format: $(READY) ## Format, and fix what ruff can fix
 	$(BIN)/ruff check --fix .
@@ -76,6 +78,9 @@ kind: $(READY) ## The same with kind, where Docker is there
 
 images: $(READY) ## Build the product's images, as archives in build/images/
 	$(BIN)/python -m tools.cluster images
+
+plugin: $(READY) ## Write kubectl campaign as one file, and krew's archive and manifest, into build/plugin (RELEASES=URL)
+	$(BIN)/python -m tools.plugin $(if $(RELEASES),--releases $(RELEASES))
 
 crds: $(READY) ## Write crds/ anew from the models of the spec, and the chart's copies
 	$(BIN)/python -m sendonce_store.spec.crd crds/

@@ -20,6 +20,7 @@ COMMANDS = {
     "show": "sendonce_cli.commands.show:show_command",
     "deadletters": "sendonce_cli.commands.deliveries:deadletters_command",
     "rejects": "sendonce_cli.commands.deliveries:rejects_command",
+    "proof": "sendonce_cli.commands.proof:proof_command",
     "retry": "sendonce_cli.commands.levers:retry_command",
     "resolve": "sendonce_cli.commands.levers:resolve_command",
     "promote": "sendonce_cli.commands.levers:promote_command",

@@ -22,6 +22,7 @@ from sendonce_store.actions import ActionError
 from sendonce_store.campaigns import ProviderNotFoundError
 from sendonce_store.connection import StoreUnavailableError
 from sendonce_store.migrate import SchemaVersionError
+from sendonce_store.proof import ProofError
 from sendonce_store.restoring import RestoreError
 from sendonce_store.retention import RetentionError
 from sendonce_store.spec import SpecError
@@ -34,6 +35,7 @@ _BAD_INPUT = (
     SchemaVersionError,
     ProviderNotFoundError,
     ActionError,
+    ProofError,
     RestoreError,
     RetentionError,
     TenancyError,

@@ -1,0 +1,1 @@
+"""The commands of `kubectl campaign`, a module for each subject."""

@@ -1,0 +1,1 @@
+"""`kubectl campaign` as one file, the archive that krew installs, and krew's manifest."""
