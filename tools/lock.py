@@ -22,6 +22,7 @@ EXTRAS = {
     "cli.txt": ("--extra", "cli"),
     "worker.txt": ("--extra", "worker"),
     "operator.txt": ("--extra", "operator"),
+    "gateway.txt": ("--extra", "gateway"),
 }
 # of a group alone, without the program: its versions are its own
 GROUPS = {"docs.txt": "docs"}

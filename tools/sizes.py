@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("cli", "console", "operator", "rendering", "store", "worker", "tools")
+FOLDERS = ("cli", "console", "gateway", "operator", "rendering", "store", "worker", "tools")
 LONGEST_FUNCTION = 40
 LONGEST_FILE = 300
 

@@ -104,17 +104,22 @@ def _shown(character: str, count: int) -> str:
 
 
 # --- mails -----------------------------------------------------------------------------------------------------------
-def mail_advice(spec: CampaignSpec, message: Message, provider: ProviderSpec | None, shown: list[Content]) -> list[str]:
-    """Return what mailbox providers may hold against a mail; `shown`: as some recipients would get it."""
+def mail_advice(
+    spec: CampaignSpec, message: Message, provider: ProviderSpec | None, shown: list[Content], *, linked: bool = False
+) -> list[str]:
+    """Return what mailbox providers may hold against a mail.
+
+    `shown`: as some recipients would get it. `linked`: the gateway's headers are added where the template has none.
+    """
     if message.channel is not Channel.EMAIL:
         return []
-    return [*_unsubscribing(spec, message), *_sender(provider, shown)]
+    return [*_unsubscribing(spec, message, linked=linked), *_sender(provider, shown)]
 
 
-def _unsubscribing(spec: CampaignSpec, message: Message) -> Iterator[str]:
-    if spec.category is not Category.MARKETING:
-        return
+def _unsubscribing(spec: CampaignSpec, message: Message, *, linked: bool) -> Iterator[str]:
     names = {name.lower() for name in message.template.headers}
+    if spec.category is not Category.MARKETING or (linked and "list-unsubscribe" not in names):
+        return
     if "list-unsubscribe" not in names:
         yield (
             "Email: Marketing without a List-Unsubscribe header, which large mailbox providers ask of bulk mail: add "

@@ -7,12 +7,13 @@ every problem at its line. Nothing is written and nothing is sent here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sendonce_cli.bundle import Bundle, CampaignDocument
 from sendonce_cli.materials import Materials
 from sendonce_cli.templates import place_of, resolved_template
 from sendonce_rendering import CompiledMessage, TemplateError, compile_message
+from sendonce_store.links import LinkKey, Links
 from sendonce_store.spec import (
     CHANNELS_OF_TYPE,
     CampaignSpec,
@@ -31,6 +32,7 @@ from sendonce_worker.attaching import described
 from sendonce_worker.campaign import read_secrets
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.registry import build_provider
+from sendonce_worker.sending.linking import Linking
 
 __all__ = ["Checked", "check_campaign", "check_provider"]
 
@@ -39,13 +41,15 @@ __all__ = ["Checked", "check_campaign", "check_provider"]
 class Checked:
     """A campaign that can be adopted: `spec` has the templates of ConfigMaps in it.
 
-    `providers` are the documents' own, by channel; a channel that is not in it uses a provider of the store.
+    `providers` are the documents' own, by channel; a channel that is not in it uses a provider of the store. `links`
+    make links as its messages will have them, if there is a gateway: as long, but good for nothing.
     """
 
     source: CampaignDocument
     spec: CampaignSpec
     templates: Mapping[str, CompiledMessage]
     providers: Mapping[str, Document]
+    links: Mapping[str, Linking] = field(default_factory=dict)
 
     @property
     def namespace(self) -> str:
@@ -62,7 +66,9 @@ class Checked:
         return self.source.document.problem(path, message)
 
 
-async def check_campaign(bundle: Bundle, source: CampaignDocument, materials: Materials) -> Checked:
+async def check_campaign(
+    bundle: Bundle, source: CampaignDocument, materials: Materials, gateway: str | None = None
+) -> Checked:
     """Check templates, files, providers and their Secrets. Raises SpecError."""
     problems: list[Problem] = []
     messages, templates = [], {}
@@ -85,7 +91,13 @@ async def check_campaign(bundle: Bundle, source: CampaignDocument, materials: Ma
     problems += _unfit(source.document, messages, providers)
     if problems:
         raise SpecError(problems)
-    return Checked(source, spec, templates, providers)
+    links = {channel: _sample_links(spec, channel, one, gateway) for channel, one in templates.items() if gateway}
+    return Checked(source, spec, templates, providers, links)
+
+
+def _sample_links(spec: CampaignSpec, channel: str, template: CompiledMessage, gateway: str) -> Linking:
+    """Links as the messages will have them, under a key that no store has."""
+    return Linking(Links(gateway, LinkKey(bytes(8), "", bytes(range(64)))), spec, channel, template)
 
 
 def _unfit(document: Document, messages: list[Message], providers: Mapping[str, Document]) -> Iterator[Problem]:

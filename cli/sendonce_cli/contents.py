@@ -14,14 +14,16 @@ from sendonce_rendering import (
     TemplateError,
     compile_message,
 )
+from sendonce_store.links import Links
 from sendonce_store.people import Delivery, Person
 from sendonce_store.recipients import Recipient
 from sendonce_store.rows import Row
 from sendonce_store.spec import CampaignSpec, Message
 from sendonce_worker.attaching import described
+from sendonce_worker.sending.linking import Linking
 from sendonce_worker.sending.prepare import template_variables
 
-__all__ = ["Shown", "Verdict", "parts_of", "shown_again", "variables_of"]
+__all__ = ["Shown", "Verdict", "parts_of", "rendered", "shown_again", "variables_of"]
 
 
 class Verdict(Enum):
@@ -44,39 +46,53 @@ class Shown:
 
 def variables_of(recipient: Recipient) -> dict[str, object]:
     """The names that a template may use for a recipient who has just been read."""
+    return template_variables(_row(_person(recipient)))
+
+
+def rendered(template: CompiledMessage, recipient: Recipient, links: Linking | None = None) -> Content:
+    """The message to a recipient who has just been read. Raises RenderError."""
+    return _rendered(template, _person(recipient), links)
+
+
+def _rendered(template: CompiledMessage, person: Person, links: Linking | None) -> Content:
+    """As the worker does it, by its own functions."""
+    row = _row(person)
+    content = template.render(template_variables(row, links))
+    return content if links is None else links.headed(content, row)
+
+
+def _person(recipient: Recipient) -> Person:
     addresses = {channel: [one.original, one.normalised] for channel, one in recipient.addresses.items()}
-    person = Person(recipient.line, recipient.ref, addresses, recipient.timezone, recipient.locale, recipient.variables)
-    return variables_of_person(person)
+    return Person(recipient.line, recipient.ref, addresses, recipient.timezone, recipient.locale, recipient.variables)
 
 
-def variables_of_person(person: Person) -> dict[str, object]:
-    """The names that a template may use for a recipient of the store: those of the worker, by its own function."""
-    return template_variables(
-        Row(
-            no=0,
-            attempt_seq=0,
-            tries=0,
-            maybe_accepted=False,
-            key="",
-            digest=None,
-            recipient_no=person.no,
-            address="",
-            ref=person.ref,
-            timezone=person.timezone,
-            locale=person.locale,
-            variables=dict(person.variables),
-            addresses={channel: list(pair) for channel, pair in person.addresses.items()},
-        )
+def _row(person: Person) -> Row:
+    return Row(
+        no=0,
+        attempt_seq=0,
+        tries=0,
+        maybe_accepted=False,
+        key="",
+        digest=None,
+        recipient_no=person.no,
+        address="",
+        ref=person.ref,
+        timezone=person.timezone,
+        locale=person.locale,
+        variables=dict(person.variables),
+        addresses={channel: list(pair) for channel, pair in person.addresses.items()},
     )
 
 
-def shown_again(spec: CampaignSpec, person: Person, delivery: Delivery) -> Shown:
+def shown_again(spec: CampaignSpec, person: Person, delivery: Delivery, links: Links | None = None) -> Shown:
     """Render the frozen template with the kept variables, and hold it against the digest of what was handed off."""
     message = next((one for one in spec.messages if one.channel.value == delivery.channel), None)
     if message is None:
         return Shown(Verdict.UNRENDERABLE, f"the campaign has no message for {delivery.channel}")
     try:
-        content = _compiled(message).render(variables_of_person(person))
+        template = _compiled(message)
+        linking = Linking(links, spec, delivery.channel, template) if links else None
+        content = _rendered(template, person, linking)
     except (TemplateError, RenderError) as error:
         return Shown(Verdict.UNRENDERABLE, str(error))
     if delivery.digest is None:

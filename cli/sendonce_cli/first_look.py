@@ -11,13 +11,14 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from sendonce_cli.checking import Checked
-from sendonce_cli.contents import variables_of
+from sendonce_cli.contents import rendered
 from sendonce_cli.materials import Materials
 from sendonce_rendering import CompiledMessage, RenderError
 from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.spec import CampaignSpec, Path, Problem
 from sendonce_store.spec.channels import ADDRESS_COLUMNS
 from sendonce_worker.importing import Files, ImportSourceError, asks_a_database, normalise_rows, open_import, read_rows
+from sendonce_worker.sending.linking import Linking
 
 __all__ = ["Rows", "look", "recipient_blocks"]
 
@@ -78,7 +79,7 @@ def judge(checked: Checked, block: Rows) -> Iterator[Problem]:
         return
     for no, message in enumerate(checked.spec.messages):
         channel = message.channel.value
-        error = fails_for_all(checked.templates[channel], channel, block.recipients)
+        error = fails_for_all(checked.templates[channel], channel, block.recipients, checked.links.get(channel))
         if error is not None:
             field = (error.field or "").partition(".")[0]
             path: Path = ("spec", "messages", no, "template", *([field] if field else []))
@@ -92,12 +93,14 @@ def told(rejected: Sequence[Rejected]) -> str:
     return "; ".join(shown) + (f"; and {more} more" if more else "")
 
 
-def fails_for_all(template: CompiledMessage, channel: str, recipients: Sequence[Recipient]) -> RenderError | None:
+def fails_for_all(
+    template: CompiledMessage, channel: str, recipients: Sequence[Recipient], links: Linking | None = None
+) -> RenderError | None:
     """The first error if the message can be rendered for none of them (those with an address for it); else None."""
     first: RenderError | None = None
     for recipient in [one for one in recipients if channel in one.addresses][:SAMPLE]:
         try:
-            template.render(variables_of(recipient))
+            rendered(template, recipient, links)
         except RenderError as error:
             first = first or error
         else:

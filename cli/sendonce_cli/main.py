@@ -31,6 +31,7 @@ COMMANDS = {
     "suppress": "sendonce_cli.commands.suppress:suppress_group",
     "simulate": "sendonce_cli.simulate.command:simulate_command",
     "tenant": "sendonce_cli.commands.tenant:tenant_group",
+    "gateway": "sendonce_cli.commands.gateway:gateway_group",
     "migrate": "sendonce_cli.commands.upkeep:migrate_command",
     "restored": "sendonce_cli.commands.restored:restored_command",
     "purge": "sendonce_cli.commands.upkeep:purge_command",

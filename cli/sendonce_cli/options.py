@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from sendonce_cli.exits import CliError
 from sendonce_store.environment import SettingsError, dsn
+from sendonce_store.links import LinkError, check_url
 
 __all__ = ["StoreChoice", "amount", "output_option", "store_options"]
 
@@ -107,6 +108,26 @@ def store_options(command: Command) -> Command:
     for option in reversed(options):
         with_store = option(with_store)
     return with_store  # type: ignore[return-value]  # click decorates functions in place
+
+
+def gateway_option(command: Command) -> Command:
+    """Add --gateway; the command gets it checked."""
+
+    def checked(_context: click.Context, _parameter: click.Parameter, url: str | None) -> str | None:
+        try:
+            return check_url(url) if url else None
+        except LinkError as error:
+            raise click.BadParameter(str(error)) from error
+
+    option = click.option(
+        "--gateway",
+        metavar="URL",
+        envvar="SENDONCE_GATEWAY_URL",
+        show_envvar=True,
+        callback=checked,
+        help="Where people reach the public gateway: for unsubscribe_url, preferences_url and List-Unsubscribe.",
+    )
+    return option(command)
 
 
 def output_option(command: Command) -> Command:

@@ -19,7 +19,7 @@ from rich.text import Text
 from sendonce_cli.addressing import normalised
 from sendonce_cli.advice import TextCosts, mail_advice, segments_told
 from sendonce_cli.checking import Checked, spec_of
-from sendonce_cli.contents import parts_of, variables_of
+from sendonce_cli.contents import parts_of, rendered, variables_of
 from sendonce_cli.first_look import recipient_blocks, told
 from sendonce_cli.materials import Materials
 from sendonce_rendering import CompiledMessage, Content, RenderError
@@ -27,6 +27,7 @@ from sendonce_rendering.languages import is_known
 from sendonce_rendering.sms import Segments, segments
 from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.spec.channels import RESERVED_COLUMNS
+from sendonce_worker.sending.linking import LINK_VARIABLES, Linking
 
 __all__ = ["Choice", "Preview", "preview", "preview_data", "preview_shown"]
 
@@ -82,6 +83,7 @@ class Survey:
     used: Mapping[str, frozenset[str]]  # channel → variables that its template looks up
     templates: Mapping[str, CompiledMessage]
     costs: TextCosts
+    links: Mapping[str, Linking]
     wanted: Mapping[str, set[str]]  # as it was asked for → every way to write it
     picked: list[Recipient] = field(default_factory=list)
     sample: list[Recipient] = field(default_factory=list)
@@ -121,7 +123,7 @@ class Survey:
                 self.languages[channel, variant.language or "" if variant else "the template's own"] += 1
         if "SMS" in self.templates and "SMS" in recipient.addresses and not self.costs.enough:
             with suppress(RenderError):
-                self.costs.take(self.templates["SMS"].render(variables_of(recipient)).text or "")
+                self.costs.take(rendered(self.templates["SMS"], recipient, self.links.get("SMS")).text or "")
 
     def _sample(self, recipient: Recipient, rng: random.Random) -> None:
         """Algorithm R (Vitter 1985): each row so far is in the sample with the same chance."""
@@ -142,11 +144,11 @@ OPEN = "the recipients come from applications (recipients.stream): nobody is kno
 async def preview(checked: Checked, materials: Materials, choice: Choice) -> Preview:
     """Read the source and render. Raises ImportSourceError."""
     rng = random.Random(choice.seed)  # noqa: S311 - a sample, not a secret
-    used = {channel: one.variables_used() for channel, one in checked.templates.items()}
+    made = LINK_VARIABLES.keys() if checked.links else ()
+    used = {channel: one.variables_used().difference(made) for channel, one in checked.templates.items()}
     costs = TextCosts(choice.segment_price)
-    survey = Survey(
-        choice, used, checked.templates, costs, {who: {who, *normalised(who, used).values()} for who in choice.wanted}
-    )
+    wanted = {who: {who, *normalised(who, used).values()} for who in choice.wanted}
+    survey = Survey(choice, used, checked.templates, costs, checked.links, wanted)
     async with aclosing(recipient_blocks(checked.spec, materials)) as blocks:
         async for block in blocks:
             survey.refuse(block.rejected)
@@ -184,7 +186,7 @@ def _rendered(checked: Checked, shown: Sequence[Recipient]) -> tuple[list[Render
                 continue
             about = (recipient.line, recipient.ref, channel, address.original)
             try:
-                content = template.render(variables_of(recipient))
+                content = rendered(template, recipient, checked.links.get(channel))
             except RenderError as error:
                 messages.append(Rendered(*about, None, str(error)))
                 continue
@@ -200,7 +202,7 @@ def _advice(checked: Checked, contents: Mapping[str, list[Content]]) -> list[str
         channel = message.channel.value
         document = checked.providers.get(channel)
         provider = spec_of(document) if document else None
-        advice += mail_advice(checked.spec, message, provider, contents[channel])
+        advice += mail_advice(checked.spec, message, provider, contents[channel], linked=channel in checked.links)
     return advice
 
 

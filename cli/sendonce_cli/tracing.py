@@ -16,11 +16,22 @@ from sendonce_cli.contents import Shown, Verdict, parts_of, shown_again
 from sendonce_store import ledger, people
 from sendonce_store.campaigns import StoredCampaign, read
 from sendonce_store.connection import Connection
+from sendonce_store.links import frozen_links
 from sendonce_store.people import Attempt, Delivery, Person, Refusal
 from sendonce_store.standing import Overview
 
 __all__ = ["Step", "Trace", "TracedDelivery", "find_people", "timeline", "trace", "trace_data"]
 
+REPORTED = {
+    "delivered": "reported as delivered",
+    "bounced": "reported as bounced for good",
+    "bounced_transient": "reported as not delivered; the address may be fine",
+    "failed": "reported as failed after it was accepted",
+    "dropped": "reported as dropped after it was accepted",
+    "complained": "the person reported it as spam",
+    "unsubscribed": "the person unsubscribed",
+    "blocked": "the person blocked the sender",
+}
 _OUTCOMES = {
     "accepted": "accepted",
     "permanent": "refused for good",
@@ -30,7 +41,11 @@ _OUTCOMES = {
     "unknown": "no answer that says whether it was taken",
     "recovered": "the worker was gone before it had recorded an answer",
     "restored": "an attempt that the store would have forgotten, if there was one",
+    **REPORTED,
 }
+
+
+_DELIVERED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +95,13 @@ async def find_people(conn: Connection, campaign: Overview, channels: Sequence[s
 
 async def trace(conn: Connection, campaign: Overview, stored: StoredCampaign, person: Person) -> Trace:
     """Read everything about a person."""
+    links = await frozen_links(conn, campaign.id)
     deliveries = [
         TracedDelivery(
             delivery=one,
             steps=list(timeline(one, await people.attempts_of(conn, one))),
             refusals=await people.refusals_of(conn, campaign, one.channel, one.address),
-            content=shown_again(stored.spec, person, one),
+            content=shown_again(stored.spec, person, one, links),
         )
         for one in await people.deliveries_of(conn, campaign.id, person.no)
     ]
@@ -108,7 +124,22 @@ def timeline(delivery: Delivery, attempts: Sequence[Attempt]) -> Iterator[Step]:
         )
         for one in sorted(attempts, key=lambda one: (one.seq, one.at))
     ]
-    yield from steps
+    reports = [step for step in steps if step.outcome in REPORTED]
+    yield from (step for step in steps if step.outcome not in REPORTED)
+    yield from _end(delivery, steps)
+    yield from reports
+    if delivery.receipt == _DELIVERED:
+        yield _delivered(delivery)
+
+
+def _delivered(delivery: Delivery) -> Step:
+    told = REPORTED["delivered"]
+    seq, at = delivery.attempt_seq, delivery.receipt_at
+    return Step(seq, at, delivery.provider, "delivered", told, late=False, code=None, message=None)
+
+
+def _end(delivery: Delivery, steps: Sequence[Step]) -> Iterator[Step]:
+    """The attempt that no step tells of: it was accepted without trouble, or is under way."""
     seq, noted = delivery.attempt_seq, [step.outcome for step in steps if step.seq == delivery.attempt_seq]
     last = (delivery.last_attempt_at, delivery.worker)
     if delivery.state == "sent" and seq and "accepted" not in [step.outcome for step in steps]:

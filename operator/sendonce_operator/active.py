@@ -1,7 +1,8 @@
 """The operator's one loop: every second, all active campaigns in one query; what differs goes to the cluster.
 
 retry      campaigns that were refused, whose time has come or whose surroundings changed, are reconciled
-look       one query for all campaigns that are active, or whose objects don't yet say how they ended
+look       one query for all campaigns that are active, or whose objects don't yet say how they ended, or what was
+           reported of them since
 size       each one's Deployment
 conduct    campaigns without a worker are moved by the operator: a deadline passes while nobody sends
 show       each one's status, where it differs
@@ -28,11 +29,13 @@ from sendonce_operator.providing import facts_of
 from sendonce_operator.reconcile import reconcile
 from sendonce_operator.runtime import Runtime, Tracked
 from sendonce_operator.watched import providers_named
-from sendonce_store import ledger, operating
+from sendonce_store import ledger, operating, receipts
 from sendonce_store.connection import Connection
 from sendonce_store.standing import Overview
 
 logger = logging.getLogger(__name__)
+# for so long a finished campaign is looked at after a report of a provider; longer than the time of it is moved on
+REPORTED_SECONDS = 30.0
 # campaigns that are worked on at a time
 SIDE_BY_SIDE = 12
 
@@ -134,7 +137,8 @@ class ActiveLoop:
         mine = {one.campaign_id: one for one in runtime.tracked.values() if one.campaign_id is not None}
         async with runtime.look_ledger.use() as conn:
             active = await operating.active(conn)
-            wanted = [each for each, one in mine.items() if each in active or not one.settled]
+            told = await receipts.reported(conn, REPORTED_SECONDS)
+            wanted = [each for each, one in mine.items() if each in active or each in told or not one.settled]
             found = await ledger.overviews_of(conn, wanted) if wanted else []
             await self._note_owners(conn, {each: mine[each].uid for each in wanted if each in active})
             states = await operating.provider_states(conn)

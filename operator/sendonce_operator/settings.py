@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sendonce_operator.decisions.facts import Defaults, Mode
 from sendonce_operator.decisions.worker_defaults import SETTING, read_worker_defaults
-from sendonce_store.environment import SettingsError, dsn, number, required
+from sendonce_store.environment import SettingsError, dsn, gateway_url, number, required
 from sendonce_store.tenancy import TenancyError, check_address
 
 OWNER_BEAT = 20.0
@@ -81,6 +81,7 @@ def _defaults(env: Mapping[str, str]) -> Defaults:
         log_level=env.get("SENDONCE_WORKER_LOG_LEVEL", "INFO").upper(),
         ca_config_map=env.get("SENDONCE_WORKER_CA_CONFIGMAP") or None,
         ca_key=env.get("SENDONCE_WORKER_CA_KEY") or "ca.crt",
+        gateway_url=gateway_url(env),
     )
 
 

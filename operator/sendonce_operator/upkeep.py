@@ -23,7 +23,7 @@ from sendonce_operator.paths import CAMPAIGN_LABEL, DEPLOYMENT, POD, Key, listin
 from sendonce_operator.providers import reconcile_provider, suspend_gone
 from sendonce_operator.runtime import Runtime
 from sendonce_operator.showing import situation_of
-from sendonce_store import operating, retention
+from sendonce_store import operating, receipts, retention
 from sendonce_store.retention import RetentionError
 
 logger = logging.getLogger(__name__)
@@ -65,8 +65,9 @@ async def delete_expired(runtime: Runtime) -> None:
 
 
 async def delete_data(runtime: Runtime) -> None:
-    """Delete recipients' data that has been kept long enough. Raises the store's errors."""
+    """Delete recipients' data that has been kept long enough, and old events. Raises the store's errors."""
     async with runtime.ledger.use() as conn:
+        await receipts.forget(conn)
         for namespace in await operating.namespaces(conn):
             await retention.forget_contacts(conn, namespace)
             for campaign_id in await retention.due_campaigns(conn, namespace):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from sendonce_store.links import LinkError, check_url
+
 N = TypeVar("N", int, float)
 
 
@@ -31,6 +33,16 @@ def dsn(env: Mapping[str, str]) -> str:
             message = f"SENDONCE_DSN_FILE: {path} can't be read: {error.strerror}"
             raise SettingsError(message) from error
     return required(env, "SENDONCE_DSN")
+
+
+def gateway_url(env: Mapping[str, str]) -> str | None:
+    """Where people reach the public gateway: SENDONCE_GATEWAY_URL; None where there is none. Raises SettingsError."""
+    url = env.get("SENDONCE_GATEWAY_URL")
+    try:
+        return check_url(url) if url else None
+    except LinkError as error:
+        message = f"SENDONCE_GATEWAY_URL: {error}"
+        raise SettingsError(message) from None
 
 
 def number(  # noqa: PLR0913 - one variable with its kind and bounds

@@ -14,10 +14,10 @@ from typing import Any
 from sendonce_store.connection import Connection
 from sendonce_store.queries import load
 from sendonce_store.spec import ProviderSpec
-from sendonce_store.standing import ALIVE_SECONDS, SOON_SECONDS, Counts, Overview
+from sendonce_store.standing import ALIVE_SECONDS, SOON_SECONDS, Counts, Overview, Reports
 
 SQL = load("ledger")
-_DIRECT = [field.name for field in fields(Overview) if field.name != "counts"]
+_DIRECT = [field.name for field in fields(Overview) if field.name not in {"counts", "reports"}]
 _STATES = [field.name for field in fields(Counts)]
 _TIMES = {"alive": ALIVE_SECONDS, "soon": SOON_SECONDS}
 DEAD = ("failed", "uncertain")
@@ -158,7 +158,9 @@ async def _overviews(conn: Connection, namespace: str, campaign_id: int | None, 
 
 
 def _overview(row: Mapping[str, Any]) -> Overview:
-    return Overview(**{name: row[name] for name in _DIRECT}, counts=_counts(row))
+    kept = row["final_counts"] or row
+    reports = Reports(*(int(kept.get(name, 0)) for name in ("delivered", "bounced")))
+    return Overview(**{name: row[name] for name in _DIRECT}, counts=_counts(row), reports=reports)
 
 
 def _counts(row: Mapping[str, Any]) -> Counts:

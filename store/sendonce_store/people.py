@@ -53,6 +53,8 @@ class Delivery:
     last_attempt_at: datetime | None
     next_attempt_at: datetime | None
     finished_at: datetime | None
+    receipt: int  # what the provider said later: 1 not delivered, 2 delivered, 3 bounced for good
+    receipt_at: datetime | None
     provider: str | None
 
 

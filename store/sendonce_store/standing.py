@@ -48,6 +48,14 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Reports:
+    """Deliveries of which the provider said later that they arrived, or that they did not. All of them are sent."""
+
+    delivered: int = 0
+    bounced: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """A campaign at one moment (`now`, the database's), as the ledger gives it. Times are aware."""
 
@@ -101,6 +109,7 @@ class Overview:
     data_deleted_at: datetime | None
     stream: bool = False
     closed: bool = False  # nobody is added to the stream any more
+    reports: Reports = Reports()
 
     @property
     def imported(self) -> bool:

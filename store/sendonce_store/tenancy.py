@@ -250,3 +250,21 @@ def secret(login: Login, dsn: str) -> dict[str, Any]:
         "type": "Opaque",
         "stringData": {SECRET_KEY: dsn},
     }
+
+
+async def gateway_login(conn: Connection) -> Login:
+    """Make the public gateway's login, which is for no namespace, or give it another password. Raises TenancyError.
+
+    Sessions that it has go on; new ones need the new password.
+    """
+    password = secrets.token_urlsafe(32)
+    async with conn.transaction():
+        await _begin(conn)
+        verifier = conn.pgconn.encrypt_password(password.encode(), b"", b"scram-sha-256").decode()
+        try:
+            cursor = await conn.execute(load("gateway")["make_login"], {"verifier": verifier})
+            row = await cursor.fetchone()
+            await conn.execute(load("gateway")["grant_gateway"])
+        except psycopg.Error as error:
+            raise _explained(error) from error
+    return Login("", str(row["role"]) if row else "", password)

@@ -6,6 +6,7 @@ from typing import Any
 
 DIGEST = "sha256:" + "a1" * 32
 ADDRESS = "postgresql://db.example:5432/sendonce"
+GATEWAY = "https://notify.example.com"
 PLACEMENT: dict[str, Any] = {
     "podLabels": {"team": "platform"},
     "podAnnotations": {"mesh": "off"},
@@ -25,6 +26,7 @@ MATRIX: dict[str, dict[str, Any]] = {
     "images by digest from a registry": {
         "image": {"registry": "registry.example.com/platform/", "pullSecrets": [{"name": "registry"}]},
         **{part: {"image": {"digest": DIGEST}} for part in ("operator", "workers", "cli")},
+        "gateway": {"enabled": True, "publicUrl": GATEWAY, "image": {"digest": DIGEST}},
     },
     "every placement": {
         "commonLabels": {"cost": "a"},
@@ -54,6 +56,33 @@ MATRIX: dict[str, dict[str, Any]] = {
             "scrapeAnnotations": True,
         },
     },
+    "gateway": {
+        "gateway": {
+            "enabled": True,
+            "publicUrl": GATEWAY,
+            "receiptsSecret": "receipts",
+            "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "notify-tls", "annotations": {"a": "b"}},
+            "service": {"annotations": {"c": "d"}},
+            **PLACEMENT,
+            **SPREAD,
+            "extraEnv": [{"name": "SENDONCE_GATEWAY_CONNECTIONS", "value": "4"}],
+        },
+        "networkPolicy": {
+            "enabled": True,
+            "gatewayFrom": [{"namespaceSelector": {"matchLabels": {"team": "ingress"}}}],
+        },
+        "monitoring": {"podMonitor": {"enabled": True}, "scrapeAnnotations": True},
+    },
+    "gateway, as little as can be": {
+        "gateway": {
+            "enabled": True,
+            "publicUrl": "https://example.com:8443/notify",
+            "replicas": 1,
+            "user": 0,
+            "podDisruptionBudget": {"enabled": False},
+        },
+    },
+    "a gateway elsewhere": {"gateway": {"publicUrl": GATEWAY}},
     "roles and Argo CD": {
         "rbac": {"editor": {"aggregateToEdit": True, "aggregateToAdmin": True}},
         "argocd": {"healthConfigMap": True},

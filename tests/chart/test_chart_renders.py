@@ -126,8 +126,9 @@ def test_its_selector_is_for_ever_the_same() -> None:
         "app.kubernetes.io/component": "operator",
     }
     for values in MATRIX.values():
-        (deployment,) = by_kind(rendered(values), "Deployment")
-        assert deployment["spec"]["selector"]["matchLabels"] == selector
+        found = [one["spec"]["selector"]["matchLabels"] for one in by_kind(rendered(values), "Deployment")]
+        gateways = [{**selector, "app.kubernetes.io/component": "gateway"}] * (len(found) - 1)
+        assert sorted(found, key=str) == sorted([selector, *gateways], key=str)
 
 
 # --- people's roles --------------------------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ def test_images_are_named_by_tag_or_digest() -> None:
     assert images == {"sendonce-operator:0.2.0", "sendonce-cli:0.2.0"}
     objects = rendered(MATRIX["images by digest from a registry"])
     assert {pod["spec"]["containers"][0]["image"] for _, pod in pods(objects)} == {
-        f"registry.example.com/platform/sendonce-{program}@{DIGEST}" for program in ("operator", "cli")
+        f"registry.example.com/platform/sendonce-{program}@{DIGEST}" for program in ("operator", "cli", "gateway")
     }
     assert environment(objects)["SENDONCE_WORKER_IMAGE"] == f"registry.example.com/platform/sendonce-worker@{DIGEST}"
     assert all(pod["spec"]["imagePullSecrets"] == [{"name": "registry"}] for _, pod in pods(objects))

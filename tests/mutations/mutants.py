@@ -12,6 +12,7 @@ from dataclasses import dataclass
 _STORE, _SQL = "store/sendonce_store", "store/sendonce_store/sql"
 _WORKER, _SENDING = "worker/sendonce_worker", "worker/sendonce_worker/sending"
 _ENGINE, _TENANCY = "tests/integration/engine", "tests/integration/tenancy"
+_GATEWAY, _ITS_TESTS = "gateway/sendonce_gateway", "tests/integration/gateway"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Mutant:
 _TURN = f"{_STORE}/migrations/0002_turn.sql"
 _STREAM = f"{_STORE}/migrations/0006_stream.sql"
 _PEOPLE = f"{_STORE}/migrations/0007_people.sql"
+_OUTSIDE = f"{_STORE}/migrations/0008_gateway.sql"
 
 RULES = (
     Rule("1", "Key at creation", "`import_rows.py: Target.digest`, `take_turn()` in the schema, `handoff.py`", f"{_ENGINE}/test_rule_01_key_at_creation.py"),
@@ -73,6 +75,9 @@ PARTS = (
     Rule("session", "A worker's session", "`session.py`, `prepare.py`, `outcomes.py`", f"{_ENGINE}/test_worker_session.py"),
     Rule("together", "Several messages in one request", "`plan.py: bundle_size`, `handoff.py: _many`, `api/batch.py`", f"{_ENGINE}/test_sending_together.py tests/integration/providers/test_postmark_batches.py"),
     Rule("tenancy", "Each namespace by itself", "migration 0003, `tenancy.sql`, `tenancy.py`", f"{_TENANCY}/test_tenancy_rows.py {_TENANCY}/test_tenancy_pace.py {_TENANCY}/test_tenancy_rights.py {_TENANCY}/test_tenancy_logins.py"),
+    Rule("links", "Links in messages", "`link_tokens.py`, `links.py`, `linking.py`, migration 0008", f"tests/unit/gateway/test_link_tokens.py {_ENGINE}/test_worker_links.py"),
+    Rule("gateway", "The public gateway", "`unsubscribe.py`, `preferences.py`, `enqueue.py`, `opening.py`, migration 0008", f"{_ITS_TESTS}/test_gateway_unsubscribe.py {_ITS_TESTS}/test_gateway_preference_page.py {_ITS_TESTS}/test_gateway_enqueue.py {_ITS_TESTS}/test_gateway_store.py"),
+    Rule("receipts", "What providers report later", "`receipts/` of the gateway, `gateway_receipt()` in migration 0008", f"tests/unit/gateway/test_receipts_contract.py {_ITS_TESTS}/receipts/test_receipts_store.py {_ITS_TESTS}/receipts/test_receipts_desk.py"),
     Rule("restore", "What a restored store has forgotten", "`restoring.sql`, `restoring.py`, `imports.py: _settle`", f"{_ENGINE}/test_restored_store.py"),
     Rule("process", "A worker's process", "`main.py`, `campaign.py`, `link.py`", f"{_ENGINE}/processes/test_worker_exits.py {_ENGINE}/processes/test_worker_trouble.py"),
 )  # fmt: skip
@@ -260,6 +265,32 @@ MUTANTS = (
     Mutant("tenancy", "a namespace with campaigns is removed", f"{_STORE}/tenancy.py", "        await _refuse_while_unfinished(conn, namespace)\n", "", "unfinished"),
     Mutant("tenancy", "somebody else's role is taken", f"{_STORE}/migrations/0003_tenancy.sql", "IS DISTINCT FROM sendonce.role_comment(what) THEN", "IS DISTINCT FROM sendonce.role_comment(what) AND false THEN", "somebody_elses"),
     Mutant("tenancy", "rights are not given anew", f"{_STORE}/migrate.py", '        await conn.execute(load("tenancy")["grant_rights"])', "        pass", "migrate_gives"),
+    Mutant("links", "a link opens every page", f"{_STORE}/link_tokens.py", "(_FORMAT, purpose.encode(), key.namespace.encode())", '(_FORMAT, b"", key.namespace.encode())', "good_for_its_purpose"),
+    Mutant("links", "a link is good in every namespace", f"{_STORE}/link_tokens.py", "(_FORMAT, purpose.encode(), key.namespace.encode())", '(_FORMAT, purpose.encode(), b"")', "good_for_its_purpose"),
+    Mutant("links", "a link is not authenticated", f"{_STORE}/link_tokens.py", "        except (InvalidTag, ValueError):\n            raise InvalidTokenError from None\n", '        except (InvalidTag, ValueError):\n            return Wish("", "", "", "")\n', "one_bit"),
+    Mutant("links", "a link has several spellings", f"{_STORE}/link_tokens.py", ' or base64.urlsafe_b64encode(raw).rstrip(b"=").decode() != token', "", "one_spelling"),
+    Mutant("links", "each rendering has a link of its own", f"{_STORE}/link_tokens.py", "(wish.channel, wish.category, wish.topic, wish.address))", '(wish.channel, wish.category, wish.topic, wish.address, __import__("uuid").uuid4().hex))', "same_at_each"),
+    Mutant("links", "what is set later counts", _OUTSIDE, "IF known.links_url IS NULL AND wanted_url IS NOT NULL THEN", "IF wanted_url IS NOT NULL THEN\n    UPDATE sendonce.campaigns c SET links_url = NULL, links_key = NULL WHERE c.id = campaign;", "a_retry_says"),
+    Mutant("links", "workers that begin at once do not agree", _OUTSIDE, "WHERE c.id = campaign AND c.links_url IS NULL;", "WHERE c.id = campaign;", "begin_at_once"),
+    Mutant("links", "a tenant gets any campaign's key", _OUTSIDE, "WHERE c.id = campaign AND (own IS NULL OR c.namespace = own);", "WHERE c.id = campaign;", "key_of_its_own"),
+    Mutant("links", "a template's own header is doubled", f"{_SENDING}/linking.py", ' and "list-unsubscribe" not in own', "", "that_has_none"),
+    Mutant("links", "a column of the sender's is covered", f"{_SENDING}/linking.py", " if name not in row.variables}", "}", "stays_the_senders"),
+    Mutant("gateway", "a scanner that follows the link opts out", f"{_GATEWAY}/unsubscribe.py", 'web.get("/u/{token}", ask)', 'web.get("/u/{token}", act)', "opts_nobody_out"),
+    Mutant("gateway", "any POST opts out", f"{_GATEWAY}/unsubscribe.py", "if VALUE not in fields.get(FIELD, ()):", "if False:", "without_the_field"),
+    Mutant("gateway", "a revoked key is good", f"{_GATEWAY}/opening.py", "        if known.revoked:", "        if False:", "revoked"),
+    Mutant("gateway", "a link may be pressed without end", f"{_GATEWAY}/opening.py", "        _pass(self._per_link.take(token))\n", "", "then_it_is_enough"),
+    Mutant("gateway", "links may be guessed without end", f"{_GATEWAY}/opening.py", "            _pass(self._misses.take(client))\n", "", "who_guesses"),
+    Mutant("gateway", "a client says who it is", f"{_GATEWAY}/clients.py", "return hops[-proxies]", "return hops[0]", "in_front_of_the_proxy"),
+    Mutant("gateway", "topics of others are shown", _OUTSIDE, "d.campaign_id = r.id AND d.channel = of_channel AND d.address = of_address)", "d.campaign_id = r.id)", "nothing_else"),
+    Mutant("gateway", "opt-outs of others are shown", _OUTSIDE, "WHERE o.namespace = of_namespace AND o.channel = of_channel AND o.address = of_address AND o.category = of_category\n  )", "WHERE o.namespace = of_namespace\n  )", "nothing_else"),
+    Mutant("gateway", "a topic that was not on the page is changed", f"{_GATEWAY}/preferences.py", "for topic in topics[1:] if topic.name in known]", "for topic in topics[1:]]", "on_the_page"),
+    Mutant("gateway", "a token is good for every namespace", _OUTSIDE, "t.digest = token_digest AND t.namespace = of_namespace", "t.digest = token_digest", "its_namespace"),
+    Mutant("gateway", "no token is asked for", _OUTSIDE, "  IF NOT EXISTS (SELECT FROM sendonce.gateway_tokens t", "  IF false AND NOT EXISTS (SELECT FROM sendonce.gateway_tokens t", "without_a_token"),
+    Mutant("gateway", "tokens may be tried without end", f"{_GATEWAY}/enqueue.py", "                _pass(misses.take(client))\n", "", "tries_tokens"),
+    Mutant("gateway", "one application floods the rest", f"{_GATEWAY}/enqueue.py", "        _pass(per_token.take(digest))\n", "", "a_flood"),
+    Mutant("gateway", "the login reads tables", f"{_SQL}/gateway.sql", "    REVOKE ALL ON ALL TABLES IN SCHEMA sendonce FROM %1$I;\n", "", "given_anew"),
+    Mutant("gateway", "functions are everybody's", f"{_SQL}/gateway.sql", "    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sendonce FROM PUBLIC, %1$I', gateway);", "    ', gateway);", "nothing_else"),
+    Mutant("gateway", "the log quotes what it was given", f"{_GATEWAY}/logs.py", "    handler.addFilter(without_words)\n", "", "nobody_is_in_the_log"),
     Mutant("schema", "a state that is left is still counted", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "UNION ALL SELECT batch_id, state, -count(*) FROM old_rows", "UNION ALL SELECT batch_id, state, 0 FROM old_rows"),
     Mutant("schema", "a failure without a reason", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "(reason IS NOT NULL AND reason IN", "(reason IN"),
     Mutant("schema", "migrations don't wait for each other", f"{_STORE}/migrate.py", '        await conn.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])\n', ""),
@@ -283,6 +314,20 @@ MUTANTS = (
     Mutant("process", "a new Secret is not picked up", f"{_WORKER}/campaign.py", '        digest.update(f"{name}:{len(value)}:".encode() + value)', '        digest.update(f"{name}".encode())'),
     Mutant("process", "a store that goes away ends the worker", f"{_WORKER}/link.py", "STORE_ERRORS = (psycopg.Error, StoreUnavailableError)", "STORE_ERRORS = (psycopg.ProgrammingError,)"),
     Mutant("process", "no exit code of its own for the store", f"{_WORKER}/main.py", "CONFIGURATION, STORE, STOPPED_AT_ONCE = 2, 3, 143", "CONFIGURATION, STORE, STOPPED_AT_ONCE = 2, 2, 143"),
+    Mutant("receipts", "an old report is taken", f"{_GATEWAY}/receipts/source.py", "    if now - at > past:", "    if False:", "an_old_request"),
+    Mutant("receipts", "every topic is ours", f"{_GATEWAY}/receipts/sns.py", ' or topic not in secrets.get("topics", ())', "", "another_secret"),
+    Mutant("receipts", "anybody's certificate is asked for", f"{_GATEWAY}/receipts/sns.py", "match is None or match[1] != region", "match is None", "amazon_alone"),
+    Mutant("receipts", "a token brings many events", f"{_GATEWAY}/receipts/named/mailgun.py", "once=True", "once=False", "token"),
+    Mutant("receipts", "another store's report settles ours", _OUTSIDE, "       AND left(d.key::text, 8) = split_part(delivery, '-', 3)\n", "", "another_store"),
+    Mutant("receipts", "anybody reports for anybody", _OUTSIDE, "       AND b.provider_id = ANY (providers) AND of_namespace IN (d.namespace, '');", ";", "for_another"),
+    Mutant("receipts", "a report is no evidence", _OUTSIDE, "SET evidence = x.evidence OR x.state <> 'sent',", "SET evidence = x.evidence,", "overtakes"),
+    Mutant("receipts", "the end is not told anew", _OUTSIDE, "    PERFORM sendonce.receipt_retell(d.campaign_id);\n", "", "is_told"),
+    Mutant("receipts", "the batch is not locked", _OUTSIDE, "  PERFORM FROM sendonce.batches b WHERE b.id = place.batch FOR UPDATE;\n", "", "twice_at_once or wait_for_each"),
+    Mutant("receipts", "a definite refusal is taken for an acceptance", _OUTSIDE, "(d.maybe_accepted OR arrived OR told_kind = 'bounced')", "true", "definitely_refused"),
+    Mutant("receipts", "a return counts for what came later", _OUTSIDE, "r.event_id = came_back AND r.seen_at > told_at", "false", "who_blocks"),
+    Mutant("receipts", "a return takes back what people put up", _OUTSIDE, "AND s.reason = 'blocked' AND s.source = origin AND", "AND s.reason = 'blocked' AND", "no_more_than"),
+    Mutant("receipts", "a flood at one address is felt at all", f"{_GATEWAY}/receipts/desk.py", "self._limiter.take(reporter)", 'self._limiter.take("all")', "flood"),
+    Mutant("receipts", "bodies are read without end", f"{_GATEWAY}/receipts/desk.py", "        if self._under_way >= AT_ONCE:", "        if False:", "room_for"),
     Mutant("restore", "what is pending is not in doubt", f"{_SQL}/restoring.sql", "SET maybe_accepted = true, attempt_seq", "SET attempt_seq"),
     Mutant("restore", "the key window counts from the restore", f"{_SQL}/restoring.sql", "coalesce(d.key_first_used_at, %(point)s)", "coalesce(d.key_first_used_at, now())"),
     Mutant("restore", "an ordered resend is carried out again", f"{_SQL}/restoring.sql", "AND (NOT d.maybe_accepted OR d.resend_ordered)", "AND NOT d.maybe_accepted"),

@@ -26,7 +26,7 @@ from tests.mutations.mutants import MUTANTS, PARTS, RULES, Mutant
 from sendonce_cli.embedded import EmbeddedPostgres
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("cli", "store", "worker")
+PACKAGES = ("cli", "gateway", "store", "worker")
 SECONDS = 180
 # pytest's exit codes: tests failed, and nothing was tested
 FAILED, BROKEN = 1, "could not be tested"

@@ -30,3 +30,11 @@ def test_authorities_that_are_missing_or_no_certificates_are_named_with_where_th
         SettingsError, match=r"SSL_CERT_FILE: .*ca\.crt has no certificates.*SENDONCE_WORKER_CA_CONFIGMAP"
     ):
         read_settings({**NEEDED, "SSL_CERT_FILE": str(file)})
+
+
+def test_the_address_of_the_gateway_is_checked() -> None:
+    assert read_settings(NEEDED).gateway_url is None
+    there = read_settings({**NEEDED, "SENDONCE_GATEWAY_URL": "https://notify.example.com/"})
+    assert there.gateway_url == "https://notify.example.com"
+    with pytest.raises(SettingsError, match="SENDONCE_GATEWAY_URL: 'notify' is not the address of a gateway"):
+        read_settings({**NEEDED, "SENDONCE_GATEWAY_URL": "notify"})

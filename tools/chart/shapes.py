@@ -59,6 +59,7 @@ BY_LAST_NAME: dict[str, Schema] = {
     "extraEgress": OBJECTS,
     "extraEnv": VARIABLES,
     "fullnameOverride": text(NAME_OR_NOTHING),
+    "gatewayFrom": OBJECTS,
     "imagePullSecrets": PULL_SECRETS,
     "key": text(r"^[-._a-zA-Z0-9]{1,253}$"),
     "labels": STRINGS,
@@ -84,6 +85,17 @@ BY_LAST_NAME: dict[str, Schema] = {
     "workerNamespaces": {"type": "array", "items": text(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")},
 }
 BY_PATH: dict[str, Schema] = {
+    "gateway.ingress.tlsSecret": text(NAME_OR_NOTHING),
+    "gateway.podDisruptionBudget.maxUnavailable": {
+        "anyOf": [whole(1, 100), text(r"^[1-9][0-9]?%$|^100%$")],
+    },
+    "gateway.proxies": whole(0, 10),
+    # RFC 8058 asks for https; what else is wrong with it, the programs say
+    "gateway.publicUrl": text(r"^(https://[^\s/?#@\"'<>&]+(/[^\s?#\"'<>&]*)?)?$"),
+    "gateway.receiptsSecret": text(NAME_OR_NOTHING),
+    "gateway.replicas": whole(0, 100),
+    "gateway.service.port": whole(1, 65_535),
+    "gateway.service.type": choice("ClusterIP", "NodePort", "LoadBalancer"),
     "migrations.activeDeadlineSeconds": whole(10, 86_400),
     "migrations.backoffLimit": whole(0, 20),
     "mode": choice("Normal", "Standby"),

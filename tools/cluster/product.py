@@ -19,7 +19,7 @@ from tools.cluster.places import ROOT
 NAMESPACE = "sendonce-system"
 RELEASE = "sendonce"
 CHART = ROOT / "charts" / "sendonce"
-_PARTS = {"operator": "operator", "worker": "workers", "cli": "cli"}
+_PARTS = {"operator": "operator", "worker": "workers", "cli": "cli", "gateway": "gateway"}
 _MINUTES = 5
 
 Load = Callable[[Path], object]

@@ -1,4 +1,4 @@
-"""The product's images, built here: `Dockerfile.operator`, `Dockerfile.worker` and `Dockerfile.cli` in, archives out.
+"""The product's images, built here: `Dockerfile.operator`, `.worker`, `.cli` and `.gateway` in, archives out.
 
 `engines` says what builds them. An archive's name has the digest of all that went into it: a second build of the same
 is none.
@@ -23,6 +23,7 @@ PACKAGES = {
     "operator": ("store", "rendering", "operator"),
     "worker": ("store", "rendering", "worker"),
     "cli": ("store", "rendering", "worker", "cli"),
+    "gateway": ("store", "gateway"),
 }
 PROGRAMS = tuple(PACKAGES)
 # of the base image

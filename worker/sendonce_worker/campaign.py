@@ -7,6 +7,7 @@ are under way keep the plan that they began with; a provider that is no longer u
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 from sendonce_rendering import CompiledMessage, TemplateError, compile_message
 from sendonce_store.campaigns import Channel, StoredCampaign, read_channels
 from sendonce_store.connection import Connection
+from sendonce_store.links import Links, campaign_links
 from sendonce_store.pace import Slots, is_paced, lease_slots
 from sendonce_store.rows import Repeats, Terms
 from sendonce_store.spec import CARRIES_ATTACHMENTS, Category, Message, ProviderSpec, ProviderType
@@ -25,6 +27,7 @@ from sendonce_worker.providers.base import Provider
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.registry import build_provider
 from sendonce_worker.redaction import Redactor
+from sendonce_worker.sending.linking import Linking
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.plan import (
     ChannelPlan,
@@ -36,6 +39,8 @@ from sendonce_worker.sending.plan import (
     rules_of,
 )
 from sendonce_worker.settings import WorkerSettings
+
+logger = logging.getLogger(__name__)
 
 
 class NotReadyError(Exception):
@@ -61,6 +66,8 @@ class Campaign:
         self._control = control
         self._built: dict[str, _Built] = {}
         self._retired: list[Provider] = []
+        self._links: Links | None = None
+        self._links_settled = False
 
     @property
     def concurrency(self) -> int:
@@ -85,6 +92,7 @@ class Campaign:
     async def refresh(self, conn: Connection) -> None:
         """Build what is new or has changed. Raises NotReadyError."""
         channels = await read_channels(conn, self.stored.id)
+        await self._freeze_links(conn)
         for channel in channels:
             secrets, ca = read_secrets(channel.provider, self._settings.files)
             mark = f"{_mark(channel.provider, secrets, ca)} {channel.capped}"
@@ -113,11 +121,12 @@ class Campaign:
         rules = rules_of(spec, provider.key_window, timeout)
         lease = lease_length(timeout, self._settings.heartbeat)
         pacer = await self._pacer(conn, channel.provider_id, in_flight)
+        template = _template(message, provider_spec, self._settings.files)
         return ChannelPlan(
             channel=channel.channel,
             provider_id=channel.provider_id,
             provider=provider,
-            template=_template(message, provider_spec, self._settings.files),
+            template=template,
             rules=rules,
             terms=Terms(rules.repeats, fallbacks_of(channel.channel, channels), channel.capped),
             lease=lease,
@@ -129,7 +138,18 @@ class Campaign:
             series=DeliverySeries(self.stored.namespace, self.stored.name, channel.channel, channel.provider_name),
             provider_series=ProviderSeries(self.stored.namespace, channel.provider_name),
             own_quiet=spec.category is not Category.TRANSACTIONAL,
+            links=Linking(self._links, spec, channel.channel, template) if self._links else None,
         )
+
+    async def _freeze_links(self, conn: Connection) -> None:
+        """See once what the campaign's links are made with: the worker that looks first settles it."""
+        if self._links_settled:
+            return
+        url = self._settings.gateway_url
+        self._links = await campaign_links(conn, self.stored.id, url)
+        self._links_settled = True
+        if url != (self._links.url if self._links else None):
+            logger.info("the links of this campaign stay as it began with, whatever the gateway's address is now")
 
     async def _pacer(self, conn: Connection, provider_id: int, block: int) -> Pacer:
         async def ask(wanted: int) -> Slots:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sendonce_store.environment import SettingsError, dsn, number, required
+from sendonce_store.environment import SettingsError, dsn, gateway_url, number, required
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class WorkerSettings:
     log_style: Literal["json", "console"] = "json"
     log_level: str = "INFO"
     exit_when_done: bool = False
+    gateway_url: str | None = None  # for links in messages: those of a campaign stay as it began with
 
 
 def read_settings(env: Mapping[str, str] = os.environ) -> WorkerSettings:
@@ -52,6 +53,7 @@ def read_settings(env: Mapping[str, str] = os.environ) -> WorkerSettings:
         log_style="console" if env.get("SENDONCE_LOG_FORMAT", "json") in {"plain", "console"} else "json",
         log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
         exit_when_done=env.get("SENDONCE_EXIT_WHEN_DONE", "") not in {"", "0", "false"},
+        gateway_url=gateway_url(env),
     )
 
 

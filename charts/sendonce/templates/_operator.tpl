@@ -14,6 +14,10 @@
   value: {{ .Values.workers.storeSecret.name }}
 - name: SENDONCE_STORE_SECRET_KEY
   value: {{ .Values.workers.storeSecret.key }}
+{{- with .Values.gateway.publicUrl }}
+- name: SENDONCE_GATEWAY_URL
+  value: {{ . | quote }}
+{{- end }}
 - name: SENDONCE_MAX_WORKERS
   value: {{ .Values.workers.max | int | quote }}
 - name: SENDONCE_WORKER_IMAGE

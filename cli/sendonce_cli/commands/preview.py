@@ -12,7 +12,7 @@ from sendonce_cli.bundle import read_bundle
 from sendonce_cli.checking import check_campaign
 from sendonce_cli.exits import CliError, Exit
 from sendonce_cli.materials import materialised
-from sendonce_cli.options import amount, output_option
+from sendonce_cli.options import amount, gateway_option, output_option
 from sendonce_cli.output import emit
 from sendonce_cli.previewing import Choice, preview, preview_data, preview_shown
 from sendonce_store.spec import SpecError
@@ -56,6 +56,7 @@ Exit codes: 0 fine, 2 wrong input (also a message that can't be rendered for som
     metavar="PRICE",
     help="What one segment of a text message costs, such as 0.075: says what the campaign's messages cost.",
 )
+@gateway_option
 @click.option("-n", "--namespace", default="default", envvar="SENDONCE_NAMESPACE", show_default=True)
 @output_option
 def preview_command(  # noqa: PLR0913 - one parameter per option
@@ -68,24 +69,31 @@ def preview_command(  # noqa: PLR0913 - one parameter per option
     count: int,
     seed: int | None,
     segment_price: Decimal | None,
+    gateway: str | None,
     namespace: str,
     output: str,
 ) -> int:
     """Show the messages of a campaign as chosen or random recipients would get them; sends nothing."""
     choice = Choice(wanted, 0 if wanted else count, seed, segment_price)
     given = folder or (Path.cwd() if files[0] == "-" else Path(files[0]).absolute().parent)
-    return asyncio.run(_preview((*files, *providers), given, campaign, namespace, choice, output))
+    return asyncio.run(_preview((*files, *providers), given, campaign, namespace, choice, output, gateway))
 
 
 async def _preview(  # noqa: PLR0913 - what the command line says
-    files: tuple[str, ...], given: Path, name: str | None, namespace: str, choice: Choice, output: str
+    files: tuple[str, ...],
+    given: Path,
+    name: str | None,
+    namespace: str,
+    choice: Choice,
+    output: str,
+    gateway: str | None,
 ) -> int:
     bundle = read_bundle(files, namespace)
     source = bundle.campaign(name)
     if source is None:
         raise CliError(f"{', '.join(files)}: there is no NotificationCampaign in there")
     with materialised(bundle, given, source.campaign.metadata.namespace) as materials:
-        checked = await check_campaign(bundle, source, materials)
+        checked = await check_campaign(bundle, source, materials, gateway)
         try:
             found = await preview(checked, materials, choice)
         except ImportSourceError as error:

@@ -19,7 +19,7 @@ from sendonce_cli.bundle import Bundle, read_bundle
 from sendonce_cli.checking import Checked, check_campaign
 from sendonce_cli.exits import CliError, Exit
 from sendonce_cli.materials import Materials, materialised
-from sendonce_cli.options import StoreChoice, output_option, store_options
+from sendonce_cli.options import StoreChoice, gateway_option, output_option, store_options
 from sendonce_cli.output import emit
 from sendonce_cli.running.adopting import Begun, apply_actions, begin
 from sendonce_cli.running.crew import Crew, Launch
@@ -76,6 +76,7 @@ class RunOptions:
     log_format: str = "plain"
     log_level: str = "INFO"
     output: str = "table"
+    gateway: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class _Job:
             grace_seconds=float(grace),
             heartbeat_seconds=options.heartbeat,
             concurrency=options.concurrency,
+            gateway_url=options.gateway,
         )
 
 
@@ -143,6 +145,7 @@ class _Job:
 @click.option(
     "--log-level", type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"]), default="INFO", show_default=True
 )
+@gateway_option
 @store_options
 @output_option
 def run_command(**options: object) -> int:
@@ -160,7 +163,7 @@ async def run(options: RunOptions) -> int:
     if source is None:
         return await _only_actions(options, bundle)
     with materialised(bundle, _folder(options), source.campaign.metadata.namespace) as materials:
-        job = _Job(options, await check_campaign(bundle, source, materials), materials)
+        job = _Job(options, await check_campaign(bundle, source, materials, options.gateway), materials)
         async with Store(options.store) as store:
             known = await what_is_known(store, job.checked)
             if known.campaign is None or known.campaign.ended is None:

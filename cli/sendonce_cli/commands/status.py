@@ -82,7 +82,7 @@ class Detail:
         c = self.campaign
         return campaign_data(c) | {
             "channels": {channel: counts_data(counts) for channel, counts in self.channels.items()},
-            "receipts": None,  # reported by providers later, not kept yet
+            "receipts": as_data(c.reports),
             "batches": {"total": c.batches, "leased": c.leased_batches, "done": c.done_batches},
             "import": {"state": c.import_state, "message": c.import_message},
             "stream": {"closed": c.closed} if c.stream else None,
@@ -141,6 +141,8 @@ def facts_table(c: Overview, retries: Retries) -> RenderableType:
         ("started", moment(c.started_at)),
         ("ended", moment(c.completed_at)),
     ]
+    if c.reports.delivered or c.reports.bounced:
+        facts.append(("reported", f"{c.reports.delivered:,} delivered, {c.reports.bounced:,} bounced"))
     if retries.waiting:
         until = f"the first until {moment(retries.first)}, the last until {moment(retries.last)}"
         facts.append(("waiting", f"{retries.waiting:,} deliveries, {until}"))

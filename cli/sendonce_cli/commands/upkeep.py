@@ -15,6 +15,7 @@ from sendonce_cli.output import emit
 from sendonce_cli.stores import Store, find, open_store
 from sendonce_store import ledger
 from sendonce_store.migrate import newest
+from sendonce_store.receipts import forget
 from sendonce_store.retention import delete_data, due_campaigns, forget_contacts
 
 __all__ = ["completion_command", "migrate_command", "purge_command"]
@@ -81,6 +82,8 @@ def purge_command(*, campaign: str | None, due: bool, yes: bool, store: StoreCho
 async def _purge(store: StoreChoice, name: str | None) -> list[dict[str, object]]:
     done = []
     async with open_store(store) as conn:
+        if name is None:
+            await forget(conn)
         ids = (
             await due_campaigns(conn, store.namespace)
             if name is None

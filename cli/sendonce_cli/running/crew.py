@@ -37,6 +37,7 @@ class Launch:
     grace_seconds: float = 60.0
     heartbeat_seconds: float | None = None
     concurrency: int | None = None
+    gateway_url: str | None = None
 
     def environment(self, identity: str) -> dict[str, str]:
         """The variables that tell the worker all this."""
@@ -57,6 +58,8 @@ class Launch:
             given["SENDONCE_HEARTBEAT_SECONDS"] = f"{self.heartbeat_seconds:g}"
         if self.concurrency is not None:
             given["SENDONCE_CONCURRENCY"] = str(self.concurrency)
+        if self.gateway_url is not None:
+            given["SENDONCE_GATEWAY_URL"] = self.gateway_url
         return given
 
 

@@ -214,7 +214,8 @@ def _environment(
     }
     # OpenSSL's own variable: what speaks TLS in the worker, to providers, sources and databases, heeds it
     trusted = {"SSL_CERT_FILE": file} if (file := authorities_file(defaults)) else {}
-    given = {**(defaults.environment or {}), **trusted, **own}
+    links = {"SENDONCE_GATEWAY_URL": defaults.gateway_url} if defaults.gateway_url else {}
+    given = {**(defaults.environment or {}), **trusted, **links, **own}
     return [{"name": name, "value": value} for name, value in sorted(given.items())]
 
 

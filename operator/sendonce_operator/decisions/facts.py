@@ -113,7 +113,7 @@ class Defaults:
     `user`: the numeric user of the Pods, None to leave it to the image or to the cluster. `resources`: for campaigns
     that give none. `environment`: further variables of the worker, such as a proxy. `ca_config_map`: a ConfigMap of
     each campaign's namespace whose key `ca_key` holds the certificate authorities to trust; None: the image's.
-    `pods`: where they run, and what they are labelled with.
+    `pods`: where they run, and what they are labelled with. `gateway_url`: where links in messages lead, if anywhere.
     """
 
     image: str
@@ -130,6 +130,7 @@ class Defaults:
     ca_config_map: str | None = None
     ca_key: str = "ca.crt"
     pods: WorkerDefaults = field(default_factory=WorkerDefaults)
+    gateway_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

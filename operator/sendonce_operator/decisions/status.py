@@ -21,6 +21,7 @@ from sendonce_store.spec import (
     CanaryCounts,
     DeliveryCounts,
     ErrorCount,
+    ReceiptCounts,
     RecipientCounts,
     RolloutStage,
     RolloutStatus,
@@ -78,7 +79,7 @@ def _status(situation: Situation, longest: int, longest_error: int) -> CampaignS
             "observed_generation": generation,
             "workers": _workers(situation),
             "top_errors": _top_errors(situation.errors, old, longest_error),
-            "receipts": old.receipts,
+            "receipts": _receipts(c) if c is not None else old.receipts,
             "estimated_completion_time": estimate(situation),
             "conditions": conditions(claims(situation), old.conditions, generation, situation.now, longest),
         }
@@ -113,6 +114,12 @@ def _remembered(situation: Situation) -> CampaignStatus:
     if refusal is not None and refusal.reason in _NOT_OURS:
         return CampaignStatus(start_time=old.start_time)
     return old
+
+
+def _receipts(c: Overview) -> ReceiptCounts | None:
+    """What providers reported; nothing where none of them reports."""
+    told = c.reports
+    return ReceiptCounts(delivered=told.delivered, bounced=told.bounced) if told.delivered or told.bounced else None
 
 
 def _rollout(c: Overview) -> RolloutStatus | None:

@@ -28,6 +28,7 @@ SELECT c.id, c.namespace, c.send_key, c.name, c.category, c.topic, c.priority, c
           coalesce(sum(b.sent), 0)::bigint AS sent, coalesce(sum(b.failed), 0)::bigint AS failed,
           coalesce(sum(b.uncertain), 0)::bigint AS uncertain, coalesce(sum(b.suppressed), 0)::bigint AS suppressed,
           coalesce(sum(b.expired), 0)::bigint AS expired, coalesce(sum(b.cancelled), 0)::bigint AS cancelled_rows,
+          coalesce(sum(b.delivered), 0)::bigint AS delivered, coalesce(sum(b.bounced), 0)::bigint AS bounced,
           count(*) AS batches, count(*) FILTER (WHERE b.state = 'leased') AS leased_batches,
           count(*) FILTER (WHERE b.state = 'done') AS done_batches,
           -- as `claim` takes them: not what a provider holds back; one whose pause is over soon is worth waiting for
@@ -174,7 +175,7 @@ SELECT r.no, r.ref, r.addresses, r.timezone, r.locale, r.variables FROM sendonce
 -- A person whose address an earlier line had too has that line's delivery.
 SELECT d.batch_id, d.no, d.recipient_no AS line, d.channel, d.address, d.key::text AS key, d.state, d.reason, d.code, d.error,
        d.message_id, d.attempt_seq, d.tries, d.maybe_accepted, d.evidence, d.resend_ordered, d.worker, d.digest,
-       d.first_attempt_at, d.last_attempt_at, d.next_attempt_at, d.finished_at, v.name AS provider
+       d.first_attempt_at, d.last_attempt_at, d.next_attempt_at, d.finished_at, d.receipt, d.receipt_at, v.name AS provider
   FROM sendonce.recipients r
  CROSS JOIN LATERAL jsonb_each(r.addresses) a
   JOIN sendonce.deliveries d ON d.campaign_id = r.campaign_id AND d.channel = a.key AND d.address = a.value ->> 1

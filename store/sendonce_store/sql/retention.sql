@@ -23,7 +23,8 @@ UPDATE sendonce.campaigns c
                   'pending', coalesce(sum(b.pending), 0), 'sending', coalesce(sum(b.sending), 0),
                   'sent', coalesce(sum(b.sent), 0), 'failed', coalesce(sum(b.failed), 0),
                   'uncertain', coalesce(sum(b.uncertain), 0), 'suppressed', coalesce(sum(b.suppressed), 0),
-                  'expired', coalesce(sum(b.expired), 0), 'cancelled', coalesce(sum(b.cancelled), 0))
+                  'expired', coalesce(sum(b.expired), 0), 'cancelled', coalesce(sum(b.cancelled), 0),
+                  'delivered', coalesce(sum(b.delivered), 0), 'bounced', coalesce(sum(b.bounced), 0))
            FROM sendonce.batches b WHERE b.campaign_id = c.id AND b.kind = 'send')
  WHERE c.id = %(campaign)s AND c.ended IS NOT NULL AND c.data_deleted_at IS NULL
 RETURNING c.id;

@@ -69,6 +69,7 @@ BEGIN
      OR NOT has_database_privilege(tenants, current_database(), 'TEMPORARY') THEN
     EXECUTE format('GRANT CONNECT, TEMPORARY ON DATABASE %I TO %I', current_database(), tenants);
   END IF;
+  EXECUTE format('GRANT EXECUTE ON FUNCTION sendonce.campaign_links(bigint, text) TO %I', tenants);
 END $$;
 
 -- name: make_login

@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,21 @@ def test_the_reference_says_what_the_help_says() -> None:
     assert written == reference(), "write it anew: python -m sendonce_cli.reference > docs/cli.md"
 
 
+def _leaves(command: click.Command) -> Iterator[click.Command]:
+    """The commands that do something, in groups of groups too."""
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            yield from _leaves(one)
+    else:
+        yield command
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_help_with_examples(name: str) -> None:
     context = click.Context(cli, info_name="sendonce", **cli.context_settings)
     command = cli.get_command(context, name)
     assert command is not None
-    commands = command.commands.values() if isinstance(command, click.Group) else [command]
-    for one in commands:
+    for one in _leaves(command):
         assert one.help
         assert "Example" in (one.epilog or ""), one.name
 

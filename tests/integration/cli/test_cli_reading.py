@@ -8,6 +8,7 @@ import pytest
 from sendonce_store import consent, retention
 from sendonce_store.connection import Connection
 from sendonce_store.consent import Suppression
+from sendonce_store.receipts import Kind, Receipt, Reporter, record
 from sendonce_store.recipients import Recipient, Rejected
 
 Person = Callable[..., Recipient]
@@ -47,12 +48,41 @@ async def test_status_as_json_and_as_yaml_say_the_same(
         "total": 10, "pending": 0, "sending": 0, "sent": 7, "failed": 2, "uncertain": 1, "suppressed": 0, "expired": 0,
         "cancelled": 0,
     }  # fmt: skip
-    assert (found["reason"], found["stalled"], found["receipts"]) == ("SomeUndelivered", False, None)
+    assert (found["reason"], found["stalled"], found["receipts"]) == (
+        "SomeUndelivered",
+        False,
+        {"delivered": 0, "bounced": 0},
+    )
     assert found["topErrors"][0] == {
         "state": "failed", "channel": "Email", "reason": "permanent", "code": "5.1.1", "count": 2,
         "message": "550 5.1.1 no such user",
     }  # fmt: skip
     assert (await sendonce("status", "spring", "-o", "yaml")).yaml == found
+
+
+async def test_what_providers_reported_later_is_in_status_and_show(
+    sendonce: Sendonce, sow: Any, people: list[Recipient], conn: Connection
+) -> None:
+    sown = await sow(people)
+    await sown.send()
+    (provider,) = await (await conn.execute("SELECT name FROM sendonce.providers")).fetchall()
+    rows = await (await conn.execute("SELECT batch_id, no, key::text FROM sendonce.deliveries ORDER BY no")).fetchall()
+    reporter = Reporter("default", "ses", provider["name"])
+    told = [
+        Receipt(kind, f"e{no}", delivery_id=f"{row['batch_id']}-{row['no']}-{row['key'][:8]}", detail="550 unknown")
+        for no, (row, kind) in enumerate(zip(rows, (Kind.DELIVERED, Kind.BOUNCED), strict=False))
+    ]
+    await record(conn, reporter, told)
+    assert (await sendonce("status", "spring", "-o", "json")).data["receipts"] == {"delivered": 1, "bounced": 1}
+    assert "reported  1 delivered, 1 bounced" in (await sendonce("status", "spring")).out
+    histories = []
+    for line in (rows[0]["no"], rows[1]["no"]):
+        (shown,) = (await sendonce("show", "spring", f"line:{line + 1}", "-o", "json")).data
+        history = shown["deliveries"][0]["history"]
+        histories.append([(step["outcome"], step["told"], step["message"]) for step in history])
+    outcomes = [[outcome for outcome, *_ in one] for one in histories]
+    assert outcomes == [["accepted", "delivered"], ["accepted", "bounced"]]
+    assert histories[1][1][1:] == ("reported as bounced for good", "550 unknown")
 
 
 async def test_addresses_in_errors_are_masked_in_status(

@@ -70,12 +70,27 @@ VIOLATIONS: dict[str, list[str]] = {
     "pace_limits_burst_check": ["UPDATE sendonce.pace_limits SET burst = 0"],
     "pace_limits_messages_check": ["UPDATE sendonce.pace_limits SET messages = 0"],
     "pace_limits_period_seconds_check": ["UPDATE sendonce.pace_limits SET period_seconds = 0"],
+    "deliveries_receipt_check": [f"{_D} receipt = 4", f"{_D} receipt = -1"],
+    "receipts_event_id_check": [
+        "INSERT INTO sendonce.receipts (namespace, provider, event_id) VALUES ('d', 'p', '')",
+        "INSERT INTO sendonce.receipts (namespace, provider, event_id) VALUES ('d', 'p', repeat('e', 256))",
+    ],
     "providers_kind_check": ["UPDATE sendonce.providers SET kind = 'Pod'"],
     "tenants_kind_check": ["INSERT INTO sendonce.tenants (role, namespace, no, kind) VALUES ('r', 'd', 9, 'other')"],
     "store_singleton_check": ["INSERT INTO sendonce.store (singleton) VALUES (false)"],
     "suppressions_reason_check": [
         "INSERT INTO sendonce.suppressions (namespace, channel, address, reason) VALUES ('d', 'Email', 'a', 'bored')"
     ],
+    "link_keys_id_check": ["INSERT INTO sendonce.link_keys (id, namespace, key) VALUES ('x', 'n', sha512('x'))"],
+    "link_keys_key_check": [
+        "INSERT INTO sendonce.link_keys (id, namespace, key) VALUES ('12345678', 'n', sha256('x'))"
+    ],
+    "revoked_is_retired": [
+        "INSERT INTO sendonce.link_keys (id, namespace, key, revoked_at) VALUES ('12345678', 'n', sha512('x'), now())"
+    ],
+    "campaigns_links_url_check": ["UPDATE sendonce.campaigns SET links_url = repeat('a', 256)"],
+    "links_have_a_key": ["UPDATE sendonce.campaigns SET links_url = 'https://notify.example.com', links_key = NULL"],
+    "gateway_tokens_digest_check": ["INSERT INTO sendonce.gateway_tokens VALUES ('n', 'a', 'short')"],
 }
 
 

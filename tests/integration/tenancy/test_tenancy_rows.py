@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 # of the whole store, the same for everybody
 _COMMON = {"store", "schema_migrations"}
 # nothing in them is for a tenant
-_CLOSED = {"tenants", "pace_shares"}
+_CLOSED = {"tenants", "pace_shares", "receipts", "link_keys", "gateway_tokens"}
 _TABLES = (
     "providers", "pace_limits", "pace_shares", "campaigns", "channels", "recipients", "batches", "deliveries",
     "attempts", "import_rejects", "import_spool", "workers", "suppressions", "opt_outs", "actions", "streams", "inbox", "contacts",
-    "tenants",
+    "tenants", "receipts", "link_keys", "gateway_tokens",
 )  # fmt: skip
 
 

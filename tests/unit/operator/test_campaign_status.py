@@ -32,7 +32,7 @@ from sendonce_operator.decisions.facts import (
 from sendonce_operator.decisions.progress import Progress
 from sendonce_operator.decisions.status import MOST_BYTES, size, status
 from sendonce_store.spec import CampaignStatus, ReceiptCounts
-from sendonce_store.standing import Counts
+from sendonce_store.standing import Counts, Reports
 
 AWAY = refusal.store_unavailable("no route to host")
 
@@ -80,10 +80,12 @@ def test_workers_are_those_of_the_cluster() -> None:
     assert status(after(situation(workforce=Workforce(3, 2)), workforce=None))["workers"] == {"desired": 3, "ready": 2}
 
 
-def test_receipts_are_left_to_who_counts_them() -> None:
+def test_receipts_are_those_of_the_ledger_and_stay_while_it_is_away() -> None:
+    assert status(situation(sending(reports=Reports(7, 1))))["receipts"] == {"delivered": 7, "bounced": 1}
+    assert "receipts" not in status(situation())
     old = CampaignStatus(observed_generation=1, receipts=ReceiptCounts(delivered=7, bounced=1))
-    wire = status(situation(subject=replace(SUBJECT, status=old)))
-    assert wire["receipts"] == {"delivered": 7, "bounced": 1}
+    away = situation(None, subject=replace(SUBJECT, status=old), refusal=AWAY)
+    assert status(away)["receipts"] == {"delivered": 7, "bounced": 1}
 
 
 # --- conditions in time ----------------------------------------------------------------------------------------------

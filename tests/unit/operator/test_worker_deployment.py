@@ -207,6 +207,15 @@ def test_authorities_of_ones_own_are_mounted_where_openssl_is_told_to_look() -> 
     assert "SSL_CERT_FILE" not in {one["name"] for one in pod()["containers"][0]["env"]}
 
 
+def test_workers_are_told_where_links_in_messages_lead() -> None:
+    there = replace(DEFAULTS, gateway_url="https://notify.example.com")
+    found = deployment(SUBJECT, spec(), [SMTP], 1, there)["spec"]["template"]["spec"]
+    variables = {one["name"]: one["value"] for one in found["containers"][0]["env"]}
+    given = {name: value for name, value in variables.items() if name != "SENDONCE_DSN_FILE"} | {"SENDONCE_DSN": "x"}
+    assert read_settings(given).gateway_url == "https://notify.example.com"
+    assert "SENDONCE_GATEWAY_URL" not in {one["name"] for one in pod()["containers"][0]["env"]}
+
+
 def test_a_worker_that_starts_slowly_is_not_killed_for_it() -> None:
     (container,) = pod()["containers"]
     start, alive = container["startupProbe"], container["livenessProbe"]

@@ -126,7 +126,8 @@ def _message(prepared: Prepared, started: Started, way: Way) -> Message:
         to=row.address,
         content=prepared.content,
         date=started.first_attempt_at or utc_now(),
-        delivery_id=f"{way.batch_id}-{row.no}",
+        # with the beginning of the key: on an account that several stores share, a receipt finds its own
+        delivery_id=f"{way.batch_id}-{row.no}-{row.key[:8]}",
         variables=prepared.variables,
         maybe_accepted=started.maybe_accepted,
     )

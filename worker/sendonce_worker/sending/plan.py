@@ -11,6 +11,7 @@ from sendonce_store.rows import Fallback, Repeats, Terms
 from sendonce_store.spec import CampaignSpec, UncertainPolicy, UnknownTimezonePolicy
 from sendonce_worker.metrics import DeliverySeries, ProviderSeries
 from sendonce_worker.providers.base import BatchProvider, Provider
+from sendonce_worker.sending.linking import Linking
 from sendonce_worker.sending.outcomes import Backoff, Rules
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.quiet_hours import QuietHours
@@ -48,6 +49,7 @@ class ChannelPlan:
     series: DeliverySeries
     provider_series: ProviderSeries
     own_quiet: bool = True  # people's own quiet hours hold: not for what they themselves have asked for
+    links: Linking | None = None
 
 
 def bundle_size(provider: Provider, capacity: int) -> int:

@@ -9,6 +9,7 @@ from datetime import datetime
 from sendonce_rendering import Content, RenderError
 from sendonce_store.rows import Row, Unsent
 from sendonce_store.spec.channels import ADDRESS_COLUMNS, Channel
+from sendonce_worker.sending.linking import Linking
 from sendonce_worker.sending.phone_zones import zone_of_phone
 from sendonce_worker.sending.plan import ChannelPlan
 from sendonce_worker.sending.quiet_hours import QuietHours, own_hours, quiet_until
@@ -30,11 +31,13 @@ def prepare(row: Row, plan: ChannelPlan, now: datetime) -> Prepared | Unsent:
     waiting = quiet(row, plan, now)
     if waiting is not None:
         return waiting
-    variables = template_variables(row)
+    variables = template_variables(row, plan.links)
     try:
         content = plan.template.render(variables)
     except RenderError as error:
         return Unsent(row.no, "failed", "render_error", error.code, str(error)[:500])
+    if plan.links is not None:
+        content = plan.links.headed(content, row)
     return Prepared(row, content, content.digest(), variables)
 
 
@@ -62,8 +65,8 @@ def _assumed_zone(row: Row, hours: QuietHours | None) -> str | None:
     return (zone_of_phone(phone[0]) if phone else None) or hours.default_zone
 
 
-def template_variables(row: Row) -> dict[str, object]:
-    """The names a template may use: the sender's own columns, and those with a meaning to us.
+def template_variables(row: Row, links: Linking | None = None) -> dict[str, object]:
+    """The names a template may use: the sender's own columns, those with a meaning to us, and links that it asks for.
 
     A column that is absent is left out, so that a template that needs it fails for this person alone.
     """
@@ -72,4 +75,5 @@ def template_variables(row: Row) -> dict[str, object]:
     }
     reserved = {"id": row.ref, "timezone": row.timezone, "locale": row.locale}
     known.update({name: value for name, value in reserved.items() if value is not None})
-    return {**row.variables, **known}
+    made = {} if links is None else links.variables(row)
+    return {**row.variables, **made, **known}

@@ -1,0 +1,15 @@
+"""`python -m sendonce_gateway`.
+
+The first process of a container ignores a signal that it has no handler for, and loading everything takes a moment: so
+the handler comes first. What comes before it is kept by the image's entry point (`env --block-signal=TERM`).
+"""
+
+import signal
+import sys
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+from sendonce_gateway.main import main  # noqa: E402 - after the handler
+
+main()

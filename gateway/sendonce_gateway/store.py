@@ -1,0 +1,67 @@
+"""Connections to the store, a few of them, shared by all requests: whoever finds none free waits, but not for long."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+
+from sendonce_gateway.settings import GatewaySettings
+from sendonce_store.connection import SESSION_SETTINGS, Connection, StoreUnavailableError
+
+# a request is answered within seconds, or not at all; the latest setting counts
+_SESSION = f"{SESSION_SETTINGS} -c statement_timeout=10s -c lock_timeout=5s"
+
+
+class Pool:
+    """A bounded number of connections to the store."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        """Nothing is opened before `open`."""
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            settings.dsn,
+            min_size=1,
+            max_size=settings.store_connections,
+            timeout=settings.store_wait,
+            kwargs=_how_to_connect(),
+            check=AsyncConnectionPool.check_connection,
+            name="store",
+            open=False,
+        )
+
+    async def open(self) -> None:
+        """Begin to connect, without waiting for it: the gateway is not ready until it has succeeded."""
+        await self._pool.open(wait=False)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Give one connection, in autocommit. Raises StoreUnavailableError, also where it breaks inside."""
+        try:
+            async with self._pool.connection() as conn:
+                yield conn
+        except (PoolTimeout, PoolClosed) as error:
+            raise StoreUnavailableError("no connection to the store is free") from error
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise StoreUnavailableError(f"the store: {' '.join(str(error).split())}") from error
+
+
+def _how_to_connect() -> dict[str, Any]:
+    return {
+        "autocommit": True,
+        "row_factory": dict_row,
+        "application_name": "sendonce-gateway",
+        "connect_timeout": 10,
+        "keepalives_idle": 5,
+        "keepalives_interval": 3,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 15_000,
+        "options": _SESSION,
+    }
