@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from sendonce_cli.main import cli
 
 _EXAMPLE = re.compile(r"^ *(?:\w+=\S+ )?sendonce (?P<arguments>.*)$", re.MULTILINE)
+_FILE = re.compile(r"[a-z][a-z-]*(\.[a-z]+)+")
 # what follows is a pipe, a redirection, or words about it
 _END = re.compile(r"\s{2,}|\s[|>]")
 
@@ -31,7 +33,10 @@ EXAMPLES = sorted({
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_the_program_takes_it(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_takes_it(example: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in filter(_FILE.fullmatch, shlex.split(example)):
+        (tmp_path / file).touch()
     # those that name no store mean the reader's own
     monkeypatch.setenv("SENDONCE_DATABASE", "postgresql://owner@db.example/sendonce")
     command: click.Command = cli
