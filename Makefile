@@ -17,7 +17,7 @@ TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-fast test-postgres check format lock chaos mutations bench crds chart-docs docs site clean \
-  cluster cluster-down cluster-programs far-ends kind images plugin
+  cluster cluster-down cluster-programs far-ends kind images plugin screenshots
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -91,11 +91,14 @@ chart-docs: $(READY) ## Write the chart's README.md and values.schema.json anew 
 
 docs: $(READY) ## Write the generated pages anew: docs/cli.md, docs/providers.md, docs/resources.md
 	$(BIN)/python -m sendonce_cli.reference > docs/cli.md
-	$(BIN)/python -m sendonce_worker.providers.doc docs/providers.md
+	$(BIN)/python -m sendonce_worker.providers.doc docs/providers.md console/sendonce_console/classification.json
 	$(BIN)/python -m sendonce_store.spec.crd.reference > docs/resources.md
 
 site: $(READY) build/site-venv/.installed ## Build the site of docs/ in build/site; warnings are errors
 	$(BIN)/python -m tools.site build/site-venv/bin/zensical
+
+screenshots: $(READY) ## Take the pictures of docs/console.md anew, from a real run on this machine (needs Chromium)
+	$(BIN)/python -m tools.screenshots
 
 bench: $(READY) ## Measure side by side with peers; writes build/bench.json
 	$(BIN)/python tests/bench/run.py

@@ -23,6 +23,7 @@ EXTRAS = {
     "worker.txt": ("--extra", "worker"),
     "operator.txt": ("--extra", "operator"),
     "gateway.txt": ("--extra", "gateway"),
+    "console.txt": ("--extra", "console"),
 }
 # of a group alone, without the program: its versions are its own
 GROUPS = {"docs.txt": "docs"}

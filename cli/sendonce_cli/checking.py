@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 
 from sendonce_cli.bundle import Bundle, CampaignDocument
 from sendonce_cli.materials import Materials
-from sendonce_cli.templates import place_of, resolved_template
 from sendonce_rendering import CompiledMessage, TemplateError, compile_message
-from sendonce_store.links import LinkKey, Links
+from sendonce_rendering.attached import described
 from sendonce_store.spec import (
     CHANNELS_OF_TYPE,
     CampaignSpec,
@@ -28,11 +27,11 @@ from sendonce_store.spec import (
     SecretRef,
     SpecError,
 )
-from sendonce_worker.attaching import described
 from sendonce_worker.campaign import read_secrets
+from sendonce_worker.linking import Linking, sample_links
+from sendonce_worker.previewing.templates import place_of, resolved_template
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.registry import build_provider
-from sendonce_worker.sending.linking import Linking
 
 __all__ = ["Checked", "check_campaign", "check_provider"]
 
@@ -91,13 +90,7 @@ async def check_campaign(
     problems += _unfit(source.document, messages, providers)
     if problems:
         raise SpecError(problems)
-    links = {channel: _sample_links(spec, channel, one, gateway) for channel, one in templates.items() if gateway}
-    return Checked(source, spec, templates, providers, links)
-
-
-def _sample_links(spec: CampaignSpec, channel: str, template: CompiledMessage, gateway: str) -> Linking:
-    """Links as the messages will have them, under a key that no store has."""
-    return Linking(Links(gateway, LinkKey(bytes(8), "", bytes(range(64)))), spec, channel, template)
+    return Checked(source, spec, templates, providers, sample_links(spec, templates, gateway))
 
 
 def _unfit(document: Document, messages: list[Message], providers: Mapping[str, Document]) -> Iterator[Problem]:

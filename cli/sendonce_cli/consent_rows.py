@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from sendonce_cli.exits import CliError
+from sendonce_store.addresses import NORMALISERS, FieldError
 from sendonce_store.consent import REASONS, OptOut, Suppression
 from sendonce_store.spec import Category, Channel
 from sendonce_store.spec.base import RESOURCE_LABEL
-from sendonce_worker.importing.addresses import NORMALISERS
-from sendonce_worker.importing.faults import FieldError
 
 __all__ = ["OPT_OUT_COLUMNS", "SUPPRESSION_COLUMNS", "Entry", "normalised_entry", "read_entries"]
 

@@ -11,20 +11,19 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from sendonce_cli.checking import Checked
-from sendonce_cli.contents import rendered
 from sendonce_cli.materials import Materials
 from sendonce_rendering import CompiledMessage, RenderError
 from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.spec import CampaignSpec, Path, Problem
 from sendonce_store.spec.channels import ADDRESS_COLUMNS
 from sendonce_worker.importing import Files, ImportSourceError, asks_a_database, normalise_rows, open_import, read_rows
-from sendonce_worker.sending.linking import Linking
+from sendonce_worker.linking import Linking, rendered
+from sendonce_worker.previewing.survey import told
 
 __all__ = ["Rows", "look", "recipient_blocks"]
 
 # so many recipients of the block are rendered
 SAMPLE = 50
-_EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +83,6 @@ def judge(checked: Checked, block: Rows) -> Iterator[Problem]:
             field = (error.field or "").partition(".")[0]
             path: Path = ("spec", "messages", no, "template", *([field] if field else []))
             yield checked.problem(path, f"can be rendered for none of the first recipients: {error}")
-
-
-def told(rejected: Sequence[Rejected]) -> str:
-    """The first few refused rows in words."""
-    shown = [f"line {row.line}: {row.field}: {row.reason}" for row in rejected[:_EXAMPLES]]
-    more = len(rejected) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more else "")
 
 
 def fails_for_all(

@@ -21,6 +21,7 @@ COMMANDS = {
     "deadletters": "sendonce_cli.commands.deliveries:deadletters_command",
     "rejects": "sendonce_cli.commands.deliveries:rejects_command",
     "proof": "sendonce_cli.commands.proof:proof_command",
+    "console": "sendonce_cli.commands.console:console_command",
     "retry": "sendonce_cli.commands.levers:retry_command",
     "resolve": "sendonce_cli.commands.levers:resolve_command",
     "promote": "sendonce_cli.commands.levers:promote_command",

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sendonce_cli.exits import CliError
 from sendonce_store import actions, ledger
-from sendonce_store.actions import Applied, Order, Selection, Target
+from sendonce_store.actions import Applied, Order, Target
 from sendonce_store.connection import Connection
-from sendonce_store.spec import NotificationAction
 from sendonce_store.standing import Overview
 from sendonce_worker.sending.plan import patience
 
-__all__ = ["OrderResult", "give", "order_of"]
-
-_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+__all__ = ["OrderResult", "fresh_name", "give"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +38,15 @@ def fresh_name(kind: str) -> str:
     return f"{kind.lower()}-{uuid.uuid4().hex[:12]}"
 
 
-def snake(word: str) -> str:
-    """`RetriesExhausted` → `retries_exhausted`, as the ledger writes it."""
-    return _CAPITAL.sub("_", word).lower()
-
-
-def order_of(action: NotificationAction) -> Order:
-    """The order that a NotificationAction document gives."""
-    spec, chosen = action.spec, action.spec.deliveries
-    selection = Selection(
-        states=[state.value.lower() for state in spec.effective_states],
-        reasons=[snake(reason.value) for reason in chosen.reasons] or None if chosen else None,
-        codes=list(chosen.codes) or None if chosen else None,
-        channels=[channel.value for channel in chosen.channels] or None if chosen else None,
-        limit=chosen.limit if chosen else None,
-    )
-    resolve_as = spec.resolve_as.value.lower() if spec.resolve_as else None
-    return Order(action.metadata.name, spec.type.value, selection, resolve_as)
-
-
 async def give(conn: Connection, campaign: Overview, order: Order) -> OrderResult:
     """Apply an order. Raises ActionError, CliError when there is nothing left that it could change."""
-    if campaign.data_deleted_at is not None and order.type in {"Retry", "Resolve"}:
+    if campaign.data_deleted_at is not None and order.type not in {"Promote", "Resume"}:
         when = campaign.data_deleted_at.isoformat(timespec="seconds")
         raise CliError(
             f"{campaign.send_key}: the recipients' data was deleted at {when}; nothing is left to {order.type}"
         )
     seconds = patience(await ledger.longest_timeout(conn, campaign.id))
-    timed = Order(order.name, order.type, order.selection, order.resolve_as, seconds)
+    timed = replace(order, patience=seconds)
     applied: Applied = await actions.apply(conn, Target(campaign.id, campaign.namespace), timed)
     return OrderResult(
         order.name, order.type, campaign.send_key, applied.matched, applied.changed, applied.message, applied.again

@@ -19,7 +19,11 @@ __all__ = ["REASONS", "RETRIABLE", "Selection", "action", "name_of", "same_order
 
 Object = dict[str, Any]
 RETRIABLE = ("Failed", "Expired", "Cancelled")
-REASONS = ("Permanent", "RetriesExhausted", "RenderError", "InvalidRecipient", "Resolved", "Poison")
+REASONS = (
+    "Permanent", "RetriesExhausted", "RenderError", "InvalidRecipient", "Resolved", "Poison", "UnknownOutcome",
+    "Recovered", "Restored", "KeyWindowPassed", "RepeatNotSafe", "ContentChanged", "SuppressionList", "OptedOut",
+    "Deadline", "Cancelled", "ImportFailed",
+)  # fmt: skip
 MOST_RECIPIENTS = 100
 # a DNS label; the digest takes ten of it
 _LONGEST_STEM = 50

@@ -16,7 +16,7 @@ from sendonce_operator.decisions.actions import (
     action_status,
     early,
     is_over,
-    order_of,
+    requester,
 )
 from sendonce_operator.decisions.facts import LEDGER_ANNOTATION, Refusal
 from sendonce_operator.ledger import STORE_ERRORS
@@ -28,6 +28,7 @@ from sendonce_operator.starting import precondition
 from sendonce_store import actions, ledger, operating
 from sendonce_store.actions import ActionError, Applied, Order, Target
 from sendonce_store.connection import Connection
+from sendonce_store.ordering import order_of
 from sendonce_store.spec import ActionSpec, ActionStatus, ActionType
 from sendonce_store.standing import Overview
 
@@ -106,7 +107,7 @@ def _overview(runtime: Runtime, key: Key) -> Overview | None:
 
 async def _order(conn: Connection, action: Action, spec: ActionSpec, campaign_id: int) -> Order:
     patience = await ledger.longest_timeout(conn, campaign_id) + PATIENCE_MARGIN
-    return order_of(action.key.name, spec, patience)
+    return order_of(action.key.name, spec, patience, requester(action.subject))
 
 
 async def _begin_anew(runtime: Runtime, campaign: Campaign) -> Outcome:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from sendonce_operator.decisions.facts import Subject, subject
 from sendonce_operator.paths import Key
+from sendonce_store.applied import APPLIED_BY, applied_by
 from sendonce_store.spec import (
     ActionSpec,
     ActionStatus,
@@ -55,6 +56,7 @@ class Seen(Generic[P, S]):
     wire: Mapping[str, Any] = field(default_factory=dict)
     owned: bool = False  # whether it has an owner, with which it goes
     wished_key: str | None = None  # `spec.sendKey`, also of a spec that can't be read
+    applied_by: str | None = None
 
     @property
     def send_key(self) -> str:
@@ -85,7 +87,7 @@ def read(kind: str, body: Mapping[str, Any], known: AnySeen | None = None) -> An
     mine = subject(body, status_model)
     key, wire, owned = key_of(kind, body), body.get("status") or {}, bool(body["metadata"].get("ownerReferences"))
     given = body.get("spec") or {}
-    rest = (wire, owned, given.get("sendKey"))
+    rest = (wire, owned, given.get("sendKey"), applied_by(body["metadata"]))
     if known is not None and known.at == (mine.uid, mine.generation):
         return Seen(key, mine, known.spec, known.invalid, *rest)
     try:
@@ -111,7 +113,8 @@ def is_the_same(body: Mapping[str, Any], known: AnySeen | None) -> bool:
 
 def document(campaign: Campaign, spec: CampaignSpec) -> NotificationCampaign:
     """The campaign as the store takes it."""
-    metadata = CampaignMetadata(name=campaign.key.name, namespace=campaign.key.namespace)
+    told = {APPLIED_BY: campaign.applied_by} if campaign.applied_by else {}
+    metadata = CampaignMetadata(name=campaign.key.name, namespace=campaign.key.namespace, annotations=told)
     return NotificationCampaign(metadata=metadata, spec=spec)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from binascii import b2a_base64
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-__all__ = ["AttachedFile", "encoded", "sum_of"]
+__all__ = ["AttachedFile", "Attachment", "described", "encoded", "sum_of"]
 
 _BYTES_PER_LINE = 57  # RFC 2045 §6.8: 76 characters
 
@@ -23,6 +25,31 @@ class AttachedFile:
     content_id: str | None
     sha256: str
     base64: bytes = field(default=b"", repr=False)
+
+
+class Attachment(Protocol):
+    """A file as a template names it. `sha256` in hex; None: not known yet."""
+
+    @property
+    def name(self) -> str:
+        """File name that people see."""
+
+    @property
+    def media_type(self) -> str:
+        """Such as application/pdf."""
+
+    @property
+    def content_id(self) -> str | None:
+        """By what name html shows it."""
+
+    @property
+    def sha256(self) -> str | None:
+        """Of the file, in hex."""
+
+
+def described(attachments: Iterable[Attachment]) -> tuple[AttachedFile, ...]:
+    """Return the files without their bytes, for a message that is only shown."""
+    return tuple(AttachedFile(one.name, one.media_type, one.content_id, one.sha256 or "") for one in attachments)
 
 
 def encoded(data: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""A person's levers on a campaign: retry, resolve, promote, resume; and cancel and suspend, which are wished states.
+"""A person's levers on a campaign: retry, resolve, suppress, promote, resume; and cancel and suspend, wished states.
 
-Retry, Resolve, Promote and Resume are applied once per (campaign, name): the same name again changes nothing and gives
-the first result. Rows are changed a batch at a time under the batch's lock, with the place noted in the same
+What has a name is applied once per (campaign, name): the same name again changes nothing and gives the first result.
+Rows are changed a batch at a time under the batch's lock, with the place noted in the same
 transaction, so that an action that dies goes on where it was and counts nothing twice.
 """
 
@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 from sendonce_store.conduct import promote, settle, tell_again
 from sendonce_store.connection import Connection
 from sendonce_store.fallbacks import add_fallbacks
+from sendonce_store.named_people import MOST_NAMED, NamedPeople, find_named
 from sendonce_store.queries import load
 
 SQL = load("actions")
@@ -27,35 +28,45 @@ RETRIABLE = ("failed", "expired", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which dead letters: by state, reason, the far end's code and channel; None means any."""
+    """Which dead letters: by state, reason, the far end's code and channel, and whose; None means any.
 
-    states: Sequence[str] = RETRIABLE
+    `recipients`: the sender's own references, or `line:12`.
+    """
+
+    states: Sequence[str] | None = RETRIABLE
     reasons: Sequence[str] | None = None
     codes: Sequence[str] | None = None
     channels: Sequence[str] | None = None
     limit: int | None = None
+    recipients: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One action. `resolve_as`: sent, failed or resend. `patience`: seconds an attempt can be under way."""
+    """One action. `resolve_as`: sent, failed or resend. `patience`: seconds an attempt can be under way.
+
+    `requested_by`: who ordered it, as the console or another front knows them; it is kept and shown.
+    """
 
     name: str
-    type: str  # Retry | Resolve | Promote | Resume
+    type: str  # Retry | Resolve | Suppress | Unsuppress | Promote | Resume
     selection: Selection = Selection()
     resolve_as: str | None = None
     patience: float = 45.0
+    requested_by: str | None = None
 
     def document(self) -> dict[str, Any]:
         """What is kept of it."""
         chosen = self.selection
         return {
-            "states": list(chosen.states),
+            "states": None if chosen.states is None else list(chosen.states),
             "reasons": None if chosen.reasons is None else list(chosen.reasons),
             "codes": None if chosen.codes is None else list(chosen.codes),
             "channels": None if chosen.channels is None else list(chosen.channels),
             "limit": chosen.limit,
+            "recipients": None if chosen.recipients is None else list(chosen.recipients),
             "resolveAs": self.resolve_as,
+            "requestedBy": self.requested_by,
         }
 
 
@@ -83,6 +94,7 @@ class ActionError(Exception):
 
 async def apply(conn: Connection, target: Target, order: Order) -> Applied:
     """Apply an action once. Raises ActionError."""
+    _require_storable(order)
     await _require_data(conn, target.campaign_id)
     here = {"campaign": target.campaign_id, "name": order.name, "namespace": target.namespace}
     await conn.execute(SQL["begin_action"], here | {"type": order.type, "spec": Jsonb(order.document())})
@@ -101,6 +113,12 @@ async def apply(conn: Connection, target: Target, order: Order) -> Applied:
     return Applied(done["matched"], done["changed"], message)
 
 
+def _require_storable(order: Order) -> None:
+    chosen = order.selection
+    if any("\x00" in word for word in (*(chosen.codes or ()), *(chosen.recipients or ()), order.requested_by or "")):
+        raise ActionError(f"action {order.name}: a NUL character is in no code and no id; take it out")
+
+
 async def _require_data(conn: Connection, campaign_id: int) -> None:
     cursor = await conn.execute(CAMPAIGN_SQL["campaign_by_id"], {"campaign": campaign_id})
     row = await cursor.fetchone()
@@ -112,14 +130,14 @@ async def _require_data(conn: Connection, campaign_id: int) -> None:
 
 async def _do(conn: Connection, target: Target, order: Order) -> str:
     match order.type:
-        case "Retry" | "Resolve":
+        case "Retry" | "Resolve" | "Suppress" | "Unsuppress":
             return await _change_rows(conn, target, order)
         case "Resume":
             return await _resume(conn, target, order)
         case "Promote":
             return await _promote(conn, target.campaign_id)
         case _:
-            message = f"type {order.type!r} is unknown: use Retry, Resolve, Promote or Resume"
+            message = f"type {order.type!r} is unknown: use Retry, Resolve, Suppress, Unsuppress, Promote or Resume"
             raise ActionError(message)
 
 
@@ -151,35 +169,52 @@ async def _promote(conn: Connection, campaign_id: int) -> str:
 
 
 async def _change_rows(conn: Connection, target: Target, order: Order) -> str:
-    """Walk over the batches that have dead letters, one transaction each."""
+    """Walk over the batches that have dead letters, or deliveries of the people named, one transaction each."""
+    named = await find_named(conn, target.campaign_id, order.selection.recipients)
+    if named is not None and named.rows > MOST_NAMED:
+        raise ActionError(f"recipients: more than {MOST_NAMED:,} rows carry these ids; name lines (line:12) instead")
     while True:
         cursor = await conn.execute(SQL["read_action"], {"campaign": target.campaign_id, "name": order.name})
-        row = await cursor.fetchone()
+        row = await cursor.fetchone() or {"changed": 0, "matched": 0, "after_batch": 0}
         limit = order.selection.limit
-        left = NO_LIMIT if limit is None else limit - (row["changed"] if row else 0)
+        left = NO_LIMIT if limit is None else limit - row["changed"]
+        place = {"campaign": target.campaign_id, "after": row["after_batch"]}
         found = await conn.execute(
-            SQL["next_batch"], {"campaign": target.campaign_id, "after": row["after_batch"] if row else 0}
+            SQL["next_batch" if named is None else "next_batch_of_people"], place | _whose(named)
         )
         batch = await found.fetchone()
         if batch is None or left <= 0:
-            return f"{row['changed'] if row else 0} of {row['matched'] if row else 0} deliveries changed"
-        await _change_batch(conn, target, order, batch["id"], left)
+            return _told(order, row["matched"], row["changed"], named)
+        await _change_batch(conn, target, order, (batch["id"], left), named)
 
 
-async def _change_batch(conn: Connection, target: Target, order: Order, batch: int, limit: int) -> None:
+def _told(order: Order, matched: int, changed: int, named: NamedPeople | None) -> str:
+    what = {
+        "Suppress": f"{changed} addresses suppressed, {matched - changed} were already",
+        "Unsuppress": f"{changed} suppressions taken back",
+    }.get(order.type, f"{changed} of {matched} deliveries changed")
+    if named is None or not named.missing:
+        return what
+    return f"{what}; {named.missing} of {named.asked} recipients named are not in the campaign"
+
+
+def _whose(named: NamedPeople | None) -> dict[str, Any]:
+    """As the statements name them; null: anybody's."""
+    if named is None:
+        return {"named_channels": None, "named_addresses": None}
+    return {"named_channels": named.channels, "named_addresses": named.addresses}
+
+
+async def _change_batch(
+    conn: Connection, target: Target, order: Order, place: tuple[int, int], named: NamedPeople | None
+) -> None:
+    """Change what matches in one batch. `place`: the batch, and how many rows at most."""
+    batch, limit = place
     here = {"campaign": target.campaign_id, "name": order.name, "batch": batch}
     async with conn.transaction():
         await conn.execute(SQL["lock_batch"], here)
-        asked = replace(order.selection, limit=limit)
-        cursor = await conn.execute(
-            SQL["matching"],
-            here
-            | order.document()
-            | {
-                "states": list(asked.states),
-                "limit": asked.limit,
-            },
-        )
+        asked = here | order.document() | _whose(named) | {"limit": limit}
+        cursor = await conn.execute(SQL["matching"], asked)
         rows = await cursor.fetchall()
         changed = await _change(conn, target, order, batch, rows) if rows else 0
         await conn.execute(SQL["count_action"], here | {"matched": len(rows), "changed": changed})
@@ -193,7 +228,10 @@ async def _change(conn: Connection, target: Target, order: Order, batch: int, ro
         "patience": order.patience,
         "state": order.resolve_as,
         "uncancel": any(row["state"] == "cancelled" for row in rows),
+        "source": f"order {order.name}" + (f" by {order.requested_by}" if order.requested_by else ""),
     }
+    if order.type in {"Suppress", "Unsuppress"}:
+        return (await conn.execute(SQL[f"{order.type.lower()}_rows"], parameters)).rowcount
     if order.type == "Resolve" and order.resolve_as in {"sent", "failed"}:
         cursor = await conn.execute(SQL["resolve_rows"], parameters)
         if order.resolve_as == "failed":
@@ -224,3 +262,23 @@ async def suspend(conn: Connection, campaign_id: int, *, suspended: bool) -> boo
     """Set the wished state; workers see it with their next turn. False: no such campaign."""
     cursor = await conn.execute(CAMPAIGN_SQL["set_suspended"], {"campaign": campaign_id, "suspended": suspended})
     return await cursor.fetchone() is not None
+
+
+@dataclass(frozen=True, slots=True)
+class WishNoted:
+    """A wish that was written, for the ledger: who wished it, and what it did."""
+
+    name: str
+    type: str  # Suspend | GoOn | Cancel
+    changed: int
+    message: str
+    requested_by: str
+
+
+async def note_wish(conn: Connection, target: Target, wish: WishNoted) -> None:
+    """Keep a wish among the orders, so that it is known who stopped a campaign."""
+    here = {"campaign": target.campaign_id, "name": wish.name, "namespace": target.namespace, "type": wish.type}
+    await conn.execute(SQL["begin_action"], here | {"spec": Jsonb({"requestedBy": wish.requested_by})})
+    counted = {"matched": wish.changed, "changed": wish.changed, "batch": 0}
+    await conn.execute(SQL["count_action"], here | counted)
+    await conn.execute(SQL["finish_action"], here | {"message": wish.message})

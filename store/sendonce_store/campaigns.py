@@ -13,6 +13,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from sendonce_store.applied import APPLIED_BY
 from sendonce_store.connection import Connection
 from sendonce_store.decisions import Canary, Policy
 from sendonce_store.queries import load
@@ -189,6 +190,7 @@ def columns_of(campaign: NotificationCampaign, spec: CampaignSpec) -> dict[str, 
         "cap_messages": spec.frequency_cap.messages if spec.frequency_cap else None,
         "cap_days": spec.frequency_cap.period_days if spec.frequency_cap else None,
         "canary": bool(spec.rollout and spec.rollout.canary),
+        "applied_by": campaign.metadata.annotations.get(APPLIED_BY),
     }
 
 

@@ -91,9 +91,10 @@ async def _apply_missing(conn: Connection) -> int:
         missing = [migration for migration in migrations() if migration.version > version]
         for migration in missing:
             await _apply(conn, migration)
-        # the rights of tenants and of the gateway belong to the program, not to one migration
+        # the rights of tenants, gateway and console belong to the program, not to one migration
         await conn.execute(load("tenancy")["grant_rights"])
         await conn.execute(load("gateway")["grant_gateway"])
+        await conn.execute(load("console_scope")["grant_rights"])
     return len(missing)
 
 

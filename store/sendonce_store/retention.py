@@ -37,7 +37,10 @@ async def due_campaigns(conn: Connection, namespace: str) -> list[int]:
 
 
 async def delete_data(conn: Connection, campaign_id: int, step: int = STEP) -> Deleted:
-    """Delete recipients, deliveries, attempts, refused rows, batches. Raises RetentionError while it is unfinished."""
+    """Delete recipients, deliveries, attempts, refused rows, batches, and the names in orders.
+
+    Raises RetentionError while the campaign is unfinished.
+    """
     await _mark(conn, campaign_id)
     cursor = await conn.execute(SQL["batches"], {"campaign": campaign_id})
     batches = [row["id"] for row in await cursor.fetchall()]
@@ -45,6 +48,7 @@ async def delete_data(conn: Connection, campaign_id: int, step: int = STEP) -> D
     for batch in batches:
         deliveries += await _delete_batch(conn, batch)
     await _delete_inbox(conn, campaign_id, step)
+    await conn.execute(SQL["forget_names"], {"campaign": campaign_id})
     rows = {name: await _delete_range(conn, name, campaign_id, step) for name in _BY_RANGE}
     return Deleted(len(batches), deliveries, rows["recipients"], rows["rejects"])
 

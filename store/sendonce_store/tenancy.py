@@ -104,7 +104,7 @@ async def _make(conn: Connection, namespace: str, kind: Kind, *, first: bool) ->
     _check_namespace(namespace)
     password = secrets.token_urlsafe(32)
     async with conn.transaction():
-        await _begin(conn)
+        await begin_making(conn)
         known = [row for row in await _logins(conn, namespace, kind) if row["retired_at"] is None]
         if first and known:
             message = f"namespace {namespace} has a login already ({known[-1]['role']}): rotate it for a new password"
@@ -125,12 +125,12 @@ async def _make_role(conn: Connection, namespace: str, password: str, kind: Kind
         asked = {"namespace": namespace, "verifier": verifier, "kind": kind}
         cursor = await conn.execute(SQL["make_login"], asked)
     except psycopg.Error as error:
-        raise _explained(error) from error
+        raise explained(error) from error
     row = await cursor.fetchone()
     return str(row["role"]) if row else ""
 
 
-async def _begin(conn: Connection) -> None:
+async def begin_making(conn: Connection) -> None:
     """Look whether the session may make logins, and wait for whoever else does so. Raises TenancyError."""
     cursor = await conn.execute(SQL["who_asks"])
     row = await cursor.fetchone()
@@ -144,7 +144,8 @@ async def _begin(conn: Connection) -> None:
     await conn.execute(SQL["one_at_a_time"], {"lock": ADVISORY_LOCK})
 
 
-def _explained(error: psycopg.Error) -> Exception:
+def explained(error: psycopg.Error) -> Exception:
+    """The error of a role that is somebody else's, in words; any other as it is."""
     if error.sqlstate == NOT_OURS:
         return TenancyError(str(error.diag.message_primary))
     return error
@@ -174,7 +175,7 @@ def _tenant(row: Mapping[str, Any]) -> Tenant:
 async def retire(conn: Connection, namespace: str, kind: Kind = "worker") -> list[Removed]:
     """Lock out every login of a namespace but the newest, and drop their roles. Raises TenancyError."""
     async with conn.transaction():
-        await _begin(conn)
+        await begin_making(conn)
         rows = await _logins(conn, namespace, kind)
         current = [row["role"] for row in rows if row["retired_at"] is None]
         if not current:
@@ -188,7 +189,7 @@ async def retire(conn: Connection, namespace: str, kind: Kind = "worker") -> lis
 async def remove(conn: Connection, namespace: str, kind: Kind = "worker") -> list[Removed]:
     """Lock out a namespace and drop its roles; its rows stay. Raises TenancyError, also while a campaign goes on."""
     async with conn.transaction():
-        await _begin(conn)
+        await begin_making(conn)
         leaving = [row["role"] for row in await _logins(conn, namespace, kind)]
         if not leaving:
             message = f"namespace {namespace} has no login"
@@ -215,7 +216,7 @@ async def _retire(conn: Connection, roles: Sequence[str]) -> None:
         for role in roles:
             await conn.execute(SQL["retire_login"], {"role": role})
     except psycopg.Error as error:
-        raise _explained(error) from error
+        raise explained(error) from error
 
 
 async def _drop(conn: Connection, role: str) -> Removed:
@@ -237,13 +238,13 @@ async def _end_sessions(conn: Connection, role: str) -> int:
     return int(row["ended"]) if row else 0
 
 
-def secret(login: Login, dsn: str) -> dict[str, Any]:
+def secret(login: Login, dsn: str, name: str | None = None) -> dict[str, Any]:
     """The Secret that the workers, or the applications, of the namespace mount."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {
-            "name": SECRET_NAMES[login.kind],
+            "name": name or SECRET_NAMES[login.kind],
             "namespace": login.namespace,
             "labels": {"app.kubernetes.io/managed-by": "sendonce"},
         },
@@ -259,12 +260,12 @@ async def gateway_login(conn: Connection) -> Login:
     """
     password = secrets.token_urlsafe(32)
     async with conn.transaction():
-        await _begin(conn)
+        await begin_making(conn)
         verifier = conn.pgconn.encrypt_password(password.encode(), b"", b"scram-sha-256").decode()
         try:
             cursor = await conn.execute(load("gateway")["make_login"], {"verifier": verifier})
             row = await cursor.fetchone()
             await conn.execute(load("gateway")["grant_gateway"])
         except psycopg.Error as error:
-            raise _explained(error) from error
+            raise explained(error) from error
     return Login("", str(row["role"]) if row else "", password)

@@ -1,7 +1,7 @@
 """The benchmark: what is compared with what, in which order, and where the figures go.
 
     load average → PostgreSQL → sinks → HTTP, SMTP, batches, newsletter, import and memory, sources, claim, pace,
-                                                                    stream, operator → build/bench.json and a table
+                                                           stream, operator, console → build/bench.json and a table
 
 A missed target is said, and is no failure: the exit code tells whether it ran.
 """
@@ -17,7 +17,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench import batching, claiming, million, newsletter, operating, pacing, sending, sources, streaming
+from tests.bench import (
+    batching,
+    claiming,
+    million,
+    newsletter,
+    operating,
+    pacing,
+    sending,
+    sources,
+    streaming,
+    watching,
+)
 from tests.bench.figures import Row, table, write
 from tests.bench.sending import Scale
 from tests.bench.server import Server, server, version
@@ -102,6 +113,13 @@ async def _operator(plan: Plan, using: Server, folder: Path) -> list[Row]:
     return await operating.measure(using, folder, campaigns, seconds)
 
 
+async def _console(plan: Plan, using: Server, folder: Path) -> list[Row]:
+    del folder
+    people, ledger = (100_000, 1_000_000) if plan.quick else (1_000_000, 10_000_000)
+    _announce(f"console: pages of a campaign of {people:,} in a ledger of {ledger:,}")
+    return await watching.measure(using, people, ledger)
+
+
 Phase = Callable[[Plan, Server, Path], Awaitable[list[Row]]]
 PHASES: dict[str, Phase] = {
     "http": _http,
@@ -115,6 +133,7 @@ PHASES: dict[str, Phase] = {
     "pace": _pace,
     "stream": _stream,
     "operator": _operator,
+    "console": _console,
 }
 
 

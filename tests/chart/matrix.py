@@ -83,6 +83,27 @@ MATRIX: dict[str, dict[str, Any]] = {
         },
     },
     "a gateway elsewhere": {"gateway": {"publicUrl": GATEWAY}},
+    "console": {"console": {"enabled": True}, "store": {"address": ADDRESS}},
+    "console of a try-out, with its network policy": {
+        "console": {"enabled": True, "networkPolicyFrom": [{"podSelector": {}}]},
+        "networkPolicy": {"enabled": True},
+        "postgresql": {"enabled": True},
+    },
+    "console with Secrets of others": {
+        "console": {
+            **PLACEMENT,
+            **SPREAD,
+            "enabled": True,
+            "levers": False,
+            "replicas": 2,
+            "image": {"digest": DIGEST},
+            "database": {"existingSecret": "console-login", "secretKey": "url"},
+            "key": {"existingSecret": "console-key", "secretKey": "seal"},
+            "ingress": {"enabled": True, "className": "nginx", "host": "console.example.com", "tlsSecret": "tls"},
+            "serviceAccount": {"create": False, "name": "console"},
+            "extraEnv": [{"name": "A", "value": "b"}],
+        },
+    },
     "roles and Argo CD": {
         "rbac": {"editor": {"aggregateToEdit": True, "aggregateToAdmin": True}},
         "argocd": {"healthConfigMap": True},

@@ -191,6 +191,7 @@ SELECTION: dict[str, Any] = {
     "reasons": ["RetriesExhausted", "RenderError"],
     "codes": ["4.2.2"],
     "channels": ["Email", "SMS"],
+    "recipients": ["ada", "line:12"],
     "limit": 500,
 }
 
@@ -228,6 +229,8 @@ COMPLETE: list[tuple[type[SpecModel], dict[str, Any]]] = [
     ),
     (A, action(type="Retry", deliveries=SELECTION)),
     (A, action(type="Resolve", resolveAs="Resend", deliveries={"states": ["Uncertain"]})),
+    (A, action(type="Suppress", deliveries={"recipients": ["ada", "line:12"], "channels": ["Email"]})),
+    (A, action(type="Unsuppress", deliveries={"states": ["Failed"], "codes": ["550"]})),
     (A, action(type="Promote")),
     (A, action(type="Resume")),
 ]

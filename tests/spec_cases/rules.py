@@ -366,4 +366,18 @@ CASES: list[tuple[str, type[SpecModel], dict[str, Any], dict[str, Any], str]] = 
         action(type="Promote", deliveries={"channels": ["Email"]}),
         "spec.deliveries",
     ),
+    (
+        "suppress-says-whom",
+        A,
+        action(type="Suppress", deliveries={"recipients": ["ada"]}),
+        action(type="Suppress", deliveries={"channels": ["Email"], "recipients": []}),
+        "spec.deliveries",
+    ),
+    (
+        "suppress-says-whom",
+        A,
+        action(type="Unsuppress", deliveries={"states": ["Failed"]}),
+        action(type="Unsuppress"),
+        "spec.deliveries",
+    ),
 ]

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from sendonce_rendering.attached import described
 from sendonce_store.spec import Attachment
 from sendonce_store.spec.attachments import LARGEST_ATTACHMENTS
 from sendonce_store.spec.template_files import AttachmentError as FrozenError
 from sendonce_store.spec.template_files import attachments_with_sums
-from sendonce_worker.attaching import AttachmentError, described, load
+from sendonce_worker.attaching import AttachmentError, load
 
 SUM = hashlib.sha256(b"data").hexdigest()
 

@@ -2,11 +2,9 @@
 
 import pytest
 
+from sendonce_store.addresses import FieldError, normalise_opaque, normalise_phone
 from sendonce_store.recipients import Address
 from sendonce_worker.importing import normalise_rows
-from sendonce_worker.importing.addresses import normalise_opaque
-from sendonce_worker.importing.faults import FieldError
-from sendonce_worker.importing.phones import normalise_phone
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from email_validator import EmailNotValidError, validate_email
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sendonce_worker.importing.emails import normalise_email
-from sendonce_worker.importing.faults import FieldError
+from sendonce_store.addresses import FieldError, normalise_email
 
 ATEXT = string.ascii_letters + string.digits + "!#$%&'*+-/=?^_`{|}~"
 LOCALS = st.one_of(
@@ -93,7 +92,7 @@ def test_the_reason_for_a_secret_repeats_nothing_of_the_address() -> None:
 
 
 def test_the_memory_of_domains_is_bounded() -> None:
-    from sendonce_worker.importing import emails  # noqa: PLC0415 -- its bound is looked at, not its names
+    from sendonce_store.addresses import emails  # noqa: PLC0415 -- its bound is looked at, not its names
 
     for number in range(emails._REMEMBERED_DOMAINS + 10):  # noqa: SLF001
         emails._remember(f"d{number}.example.com", f"d{number}.example.com")  # noqa: SLF001

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
 from sendonce_worker.providers.deadlines import Deadlines
-from sendonce_worker.providers.doc import BEGIN, renewed
+from sendonce_worker.providers.doc import BEGIN, classification, renewed
 from sendonce_worker.providers.errors import (
     AccountError,
     HandOffRefusedError,
@@ -22,7 +23,8 @@ from sendonce_worker.providers.errors import (
     send_error,
 )
 
-DOCS = Path(__file__).parents[2] / "docs" / "providers.md"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "providers.md"
 
 
 def test_each_kind_has_one_error() -> None:
@@ -86,7 +88,13 @@ async def test_a_deadline_can_be_moved() -> None:
 
 def test_the_tables_in_the_docs_are_those_of_the_code() -> None:
     text = DOCS.read_text("utf-8")
-    assert renewed(text) == text, "run: python -m sendonce_worker.providers.doc docs/providers.md"
+    assert renewed(text) == text, "run: make docs"
+
+
+def test_the_console_shows_the_classification_that_decides() -> None:
+    kept = json.loads((ROOT / "console/sendonce_console/classification.json").read_text("utf-8"))
+    assert kept == classification(), "run: make docs"
+    assert all(row["answer"] and row["verdict"] and row["why"] for rows in kept.values() for row in rows)
 
 
 def test_a_page_without_its_marks_is_not_written_over() -> None:

@@ -164,6 +164,7 @@ def test_the_burst_of_a_limit_is_its_messages_unless_it_is_given() -> None:
         ({"type": "Retry"}, ("Failed",)),
         ({"type": "Retry", "deliveries": {"states": ["Expired"]}}, ("Expired",)),
         ({"type": "Resolve", "resolveAs": "Sent", "deliveries": {"limit": 5}}, ("Uncertain",)),
+        ({"type": "Suppress", "deliveries": {"recipients": ["ada"]}}, ()),
         ({"type": "Resume"}, ()),
     ],
 )

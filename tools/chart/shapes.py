@@ -85,6 +85,17 @@ BY_LAST_NAME: dict[str, Schema] = {
     "workerNamespaces": {"type": "array", "items": text(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")},
 }
 BY_PATH: dict[str, Schema] = {
+    "console.audience": text(r"^\S{1,253}$"),
+    "console.connections": whole(1, 200),
+    "console.database.existingSecret": text(NAME_OR_NOTHING),
+    "console.ingress.host": text(DNS_NAME),
+    "console.ingress.tlsSecret": text(NAME_OR_NOTHING),
+    "console.key.existingSecret": text(NAME_OR_NOTHING),
+    "console.networkPolicyFrom": OBJECTS,
+    "console.proxyHops": whole(0, 10),
+    "console.replicas": whole(0, 100),
+    "console.service.port": whole(1, 65_535),
+    "console.sessionSeconds": whole(60, 86_400),
     "gateway.ingress.tlsSecret": text(NAME_OR_NOTHING),
     "gateway.podDisruptionBudget.maxUnavailable": {
         "anyOf": [whole(1, 100), text(r"^[1-9][0-9]?%$|^100%$")],

@@ -31,8 +31,9 @@ _NODE_PACKAGES: dict[str, tuple[str, ...]] = {
 }
 # Not of the node, but of who makes images for it
 _IMAGE_PACKAGES: dict[str, tuple[str, ...]] = {"buildah": ("buildah",), "mmdebstrap": ("mmdebstrap",)}
-# Not of the cluster, but of the tests that watch it, or import from another database
+# Not of the cluster, but of the tests that watch it, import from another database, or look at the console
 _TEST_PACKAGES: dict[str, tuple[str, ...]] = {
+    "chromium": ("chromium",),
     "mariadb-client-core": ("my_print_defaults",),
     "mariadb-server-core": ("mariadbd", "mariadb-install-db"),
     "prometheus": ("prometheus", "promtool"),
@@ -85,7 +86,7 @@ def absent_image_packages(machine: Machine) -> Iterator[str]:
 
 
 def absent_test_packages(machine: Machine) -> Iterator[str]:
-    """Yield the names of Debian's packages that are lacking to test alerts and imports here."""
+    """Yield the names of Debian's packages that are lacking to test alerts, imports and pages here."""
     yield from _absent(_TEST_PACKAGES, machine)
 
 

@@ -19,7 +19,7 @@ from tools.cluster.places import ROOT
 NAMESPACE = "sendonce-system"
 RELEASE = "sendonce"
 CHART = ROOT / "charts" / "sendonce"
-_PARTS = {"operator": "operator", "worker": "workers", "cli": "cli", "gateway": "gateway"}
+_PARTS = {"operator": "operator", "worker": "workers", "console": "console", "gateway": "gateway", "cli": "cli"}
 _MINUTES = 5
 
 Load = Callable[[Path], object]
@@ -27,10 +27,10 @@ Load = Callable[[Path], object]
 
 def values(images: dict[str, str], postgres: str | None) -> dict[str, Any]:
     """Return the values. `images`: names by program; `postgres`: a tag of ours, None for the official image."""
-    found: dict[str, Any] = {"postgresql": {"enabled": True}}
+    found: dict[str, Any] = {"postgresql": {"enabled": True}, "console": {"enabled": True}}
     for program, name in images.items():
         repository, _, tag = name.rpartition(":")
-        found[_PARTS[program]] = {"image": {"repository": repository, "tag": tag}}
+        found.setdefault(_PARTS[program], {})["image"] = {"repository": repository, "tag": tag}
     if postgres is not None:
         # a node of ours has no StorageClass
         image = {"repository": postgres_image.REPOSITORY, "tag": postgres}

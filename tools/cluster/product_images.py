@@ -1,4 +1,4 @@
-"""The product's images, built here: `Dockerfile.operator`, `.worker`, `.cli` and `.gateway` in, archives out.
+"""The product's images, built here: a Dockerfile for each program in, archives out.
 
 `engines` says what builds them. An archive's name has the digest of all that went into it: a second build of the same
 is none.
@@ -22,7 +22,8 @@ from sendonce_cli.kernel_lock import held
 PACKAGES = {
     "operator": ("store", "rendering", "operator"),
     "worker": ("store", "rendering", "worker"),
-    "cli": ("store", "rendering", "worker", "cli"),
+    "console": ("store", "rendering", "worker", "console"),
+    "cli": ("store", "rendering", "worker", "console", "cli"),
     "gateway": ("store", "gateway"),
 }
 PROGRAMS = tuple(PACKAGES)

@@ -15,16 +15,11 @@ from sendonce_rendering.attached import encoded, sum_of
 from sendonce_store.spec import Attachment
 from sendonce_store.spec.attachments import LARGEST_ATTACHMENTS
 
-__all__ = ["AttachmentError", "described", "file_of", "load"]
+__all__ = ["AttachmentError", "file_of", "load"]
 
 
 class AttachmentError(Exception):
     """A file that cannot be attached; the message names the attachment, the problem and the fix."""
-
-
-def described(attachments: Sequence[Attachment]) -> tuple[AttachedFile, ...]:
-    """Return the files without their bytes, for a message that is only shown."""
-    return tuple(AttachedFile(one.name, one.media_type, one.content_id, one.sha256 or "") for one in attachments)
 
 
 def load(attachments: Sequence[Attachment], files: Path) -> tuple[AttachedFile, ...]:

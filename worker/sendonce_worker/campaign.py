@@ -22,12 +22,12 @@ from sendonce_store.spec import CARRIES_ATTACHMENTS, Category, Message, Provider
 from sendonce_store.spec.metadata import SecretRef
 from sendonce_worker.attaching import AttachmentError, load
 from sendonce_worker.link import Link
+from sendonce_worker.linking import Linking
 from sendonce_worker.metrics import DeliverySeries, ProviderSeries
 from sendonce_worker.providers.base import Provider
 from sendonce_worker.providers.errors import ProviderConfigError
 from sendonce_worker.providers.registry import build_provider
 from sendonce_worker.redaction import Redactor
-from sendonce_worker.sending.linking import Linking
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.plan import (
     ChannelPlan,

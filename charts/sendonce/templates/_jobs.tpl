@@ -1,6 +1,6 @@
 {{/*
 A Pod of the image `sendonce-cli`: what its spec is, for Jobs and tests.
-(dict "root" . "name" NAME "args" LIST "env" LIST "account" NAME "resources" DICT "scratch" BOOL)
+(dict "root" . "name" NAME "args" LIST "env" LIST "account" NAME "resources" DICT "scratch" BOOL "console" SECRET)
 */}}
 {{- define "sendonce.cliPod" -}}
 {{- $cli := .root.Values.cli -}}
@@ -48,12 +48,23 @@ containers:
     mountPath: /etc/sendonce-store
     readOnly: true
   {{- end }}
+  {{- if .console }}
+  - name: console
+    mountPath: /etc/sendonce-console
+    readOnly: true
+  {{- end }}
 volumes:
 {{- if .scratch }}
 - name: scratch
   emptyDir: {sizeLimit: 64Mi}
 {{- else }}
 {{ include "sendonce.storeVolume" .root }}
+{{- end }}
+{{- with .console }}
+- name: console
+  secret:
+    secretName: {{ . }}
+    items: [{key: password, path: password}]
 {{- end }}
 {{- end -}}
 

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from sendonce_cli.exits import CliError, Exit
 from sendonce_cli.options import StoreChoice, campaign_argument, output_option, store_options
-from sendonce_cli.orders import snake
 from sendonce_cli.output import emit, table
 from sendonce_cli.stores import open_campaign
 from sendonce_store import ledger
 from sendonce_store.ledger import DEAD, DeliveryLine, Filter, Outcome
+from sendonce_store.ordering import snake
 from sendonce_store.spec import Channel
 from sendonce_store.standing import Counts
 

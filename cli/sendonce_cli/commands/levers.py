@@ -13,12 +13,13 @@ from rich.text import Text
 from sendonce_cli.commands.deliveries import filter_options
 from sendonce_cli.exits import CliError, Exit
 from sendonce_cli.options import StoreChoice, campaign_argument, output_option, store_options
-from sendonce_cli.orders import OrderResult, fresh_name, give, snake
+from sendonce_cli.orders import OrderResult, fresh_name, give
 from sendonce_cli.output import emit
 from sendonce_cli.stores import open_campaign
 from sendonce_store import actions
 from sendonce_store.actions import RETRIABLE, Order, Selection
 from sendonce_store.connection import Connection
+from sendonce_store.ordering import snake
 from sendonce_store.standing import Overview
 
 __all__ = [
@@ -44,13 +45,23 @@ def name_option(command: Command) -> Command:
     return click.option("--name", metavar="NAME", help=text)(command)
 
 
-def selection(
-    states: Sequence[str], reasons: Sequence[str], codes: Sequence[str], channels: Sequence[str], limit: int | None
+def recipient_option(command: Command) -> Command:
+    """Add --recipient."""
+    text = "One person, by id or line:N; several times: these. Default: all."
+    return click.option("--recipient", "recipients", multiple=True, metavar="ID", help=text)(command)
+
+
+def selection(  # noqa: PLR0913 - what the options say
+    states: Sequence[str],
+    reasons: Sequence[str],
+    codes: Sequence[str],
+    channels: Sequence[str],
+    limit: int | None,
+    recipients: Sequence[str],
 ) -> Selection:
     """What the options select."""
-    return Selection(
-        list(states), [snake(r) for r in reasons] or None, list(codes) or None, list(channels) or None, limit
-    )
+    words = [snake(reason) for reason in reasons] or None
+    return Selection(list(states), words, list(codes) or None, list(channels) or None, limit, list(recipients) or None)
 
 
 @click.command(
@@ -64,11 +75,13 @@ Examples:
   sendonce retry spring
   sendonce retry spring --reason RetriesExhausted --channel Email
   sendonce retry spring --code 4.2.2 --limit 500 --name retry-full-mailboxes
+  sendonce retry spring --recipient customer-4711
 """,
 )
 @campaign_argument
 @click.option("--state", "states", multiple=True, type=click.Choice(RETRIABLE), help="Default: failed.")
 @filter_options
+@recipient_option
 @click.option("--limit", type=click.IntRange(1), help="At most so many.")
 @name_option
 @store_options
@@ -80,13 +93,14 @@ def retry_command(  # noqa: PLR0913 - one parameter per option
     reasons: tuple[str, ...],
     codes: tuple[str, ...],
     channels: tuple[str, ...],
+    recipients: tuple[str, ...],
     limit: int | None,
     name: str | None,
     store: StoreChoice,
     output: str,
 ) -> int:
     """Try dead letters again."""
-    chosen = selection(states or ("failed",), reasons, codes, channels, limit)
+    chosen = selection(states or ("failed",), reasons, codes, channels, limit, recipients)
     return _order(store, campaign, Order(name or fresh_name("Retry"), "Retry", chosen), output)
 
 
@@ -101,12 +115,14 @@ twice.
 Examples:
   sendonce resolve spring --as sent
   sendonce resolve spring --as failed --channel Email
+  sendonce resolve spring --as sent --recipient line:12
   sendonce resolve spring --as resend --yes
 """,
 )
 @campaign_argument
 @click.option("--as", "resolve_as", required=True, type=click.Choice(["sent", "failed", "resend"]))
 @filter_options
+@recipient_option
 @click.option("--limit", type=click.IntRange(1), help="At most so many.")
 @click.option("-y", "--yes", is_flag=True, help="With resend: take the risk without being asked.")
 @name_option
@@ -119,6 +135,7 @@ def resolve_command(  # noqa: PLR0913 - one parameter per option
     reasons: tuple[str, ...],
     codes: tuple[str, ...],
     channels: tuple[str, ...],
+    recipients: tuple[str, ...],
     limit: int | None,
     yes: bool,
     name: str | None,
@@ -128,7 +145,7 @@ def resolve_command(  # noqa: PLR0913 - one parameter per option
     """Say what became of uncertain deliveries, or send them again."""
     if resolve_as == "resend" and not yes:
         confirm_risk()
-    chosen = selection(("uncertain",), reasons, codes, channels, limit)
+    chosen = selection(("uncertain",), reasons, codes, channels, limit, recipients)
     return _order(store, campaign, Order(name or fresh_name("Resolve"), "Resolve", chosen, resolve_as), output)
 
 

@@ -9,16 +9,18 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from sendonce_cli.contents import Verdict, parts_of
 from sendonce_cli.exits import Exit
 from sendonce_cli.options import StoreChoice, campaign_argument, output_option, store_options
 from sendonce_cli.output import emit, moment, table
 from sendonce_cli.program import not_found
 from sendonce_cli.stores import open_campaign
-from sendonce_cli.tracing import Trace, TracedDelivery, find_people, frozen, refused_rows, trace, trace_data
+from sendonce_cli.tracing import Told, tell, trace_data
+from sendonce_rendering.showing import Shown, Verdict, parts_of
 from sendonce_store.connection import Connection
+from sendonce_store.links import frozen_links
 from sendonce_store.people import Refusal
 from sendonce_store.standing import Overview
+from sendonce_store.tracing import TracedDelivery, find_people, frozen, refused_rows, trace
 
 __all__ = ["show_command"]
 
@@ -52,7 +54,8 @@ async def _show(store: StoreChoice, name: str, who: str, output: str) -> int:
         found = await find_people(conn, campaign, [m.channel.value for m in stored.spec.messages], who)
         if not found:
             await _explain_absence(conn, campaign, who)
-        traces = [await trace(conn, campaign, stored, person) for person in found]
+        links = await frozen_links(conn, campaign.id)
+        traces = [tell(stored, await trace(conn, campaign, stored, person), links) for person in found]
     emit([trace_data(one) for one in traces], output, lambda: shown(traces))
     return Exit.OK
 
@@ -69,20 +72,21 @@ async def _explain_absence(conn: Connection, campaign: Overview, who: str) -> No
     not_found(f"{who} is no recipient of {campaign.send_key} ({hint})")
 
 
-def shown(traces: Sequence[Trace]) -> RenderableType:
+def shown(traces: Sequence[Told]) -> RenderableType:
     """For people."""
     return Group(*(line for one in traces for line in _person(one)))
 
 
-def _person(found: Trace) -> Iterator[RenderableType]:
-    person = found.person
+def _person(told: Told) -> Iterator[RenderableType]:
+    found, person = told.trace, told.trace.person
     called = f" ({person.ref})" if person.ref else ""
     yield Text(f"recipient of line {person.no}{called}", style="bold")
     for channel in found.unaddressed:
         yield Text(f"{channel}: no address")
-    for one in found.deliveries:
+    for one, content in zip(found.deliveries, told.contents, strict=True):
         yield Text("")
         yield from _delivery(one, person.no)
+        yield from _content(content)
 
 
 def _delivery(one: TracedDelivery, line: int) -> Iterator[RenderableType]:
@@ -103,7 +107,6 @@ def _delivery(one: TracedDelivery, line: int) -> Iterator[RenderableType]:
         yield table(["#TRY", "WHEN", "OUTCOME", "CODE", "THE FAR END SAID", "WORKER"], rows)
     else:
         yield Text("not handed off so far")
-    yield from _content(one)
 
 
 def _refusal(refusal: Refusal) -> str:
@@ -114,13 +117,13 @@ def _refusal(refusal: Refusal) -> str:
     return f"this person has opted out of {about}, since {moment(refusal.created_at)}{source}"
 
 
-def _content(one: TracedDelivery) -> Iterator[RenderableType]:
-    verdict = one.content.verdict
+def _content(shown_content: Shown) -> Iterator[RenderableType]:
+    verdict = shown_content.verdict
     style = {Verdict.VERIFIED: "green", Verdict.NOTHING_SENT: "dim"}.get(verdict, "bold red")
-    yield Text(f"{verdict.value}: {one.content.explanation}", style=style)
-    if one.content.content is None:
+    yield Text(f"{verdict.value}: {shown_content.explanation}", style=style)
+    if shown_content.content is None:
         return
-    for name, value in parts_of(one.content.content).items():
+    for name, value in parts_of(shown_content.content).items():
         if name in {"text", "html"}:
             yield Text(f"  {name}:")
             yield Text("\n".join(f"    {line}" for line in value.splitlines()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,10 +14,10 @@ import yaml
 from rich.text import Text
 
 from sendonce_cli.exits import CliError, Exit
-from sendonce_cli.options import StoreChoice, default_data_folder, output_option
+from sendonce_cli.options import StoreChoice, database_from_file, default_data_folder, output_option
 from sendonce_cli.output import emit, table
 from sendonce_cli.stores import open_store
-from sendonce_store import tenancy
+from sendonce_store import console_login, tenancy
 from sendonce_store.connection import Connection
 from sendonce_store.tenancy import Kind, Login, Removed, Tenant
 
@@ -24,6 +25,7 @@ __all__ = ["tenant_group"]
 
 Command = TypeVar("Command", bound=Callable[..., object])
 T = TypeVar("T")
+SHORTEST_PASSWORD = 16
 
 
 @click.group(
@@ -42,13 +44,21 @@ def tenant_group() -> None:
     """
 
 
+def _given_or_mounted(context: click.Context, parameter: click.Parameter, given: str | None) -> str:
+    """The option, or what is mounted where the chart's Job runs. Raises CliError, MissingParameter."""
+    found = given or database_from_file()
+    if not found:
+        raise click.MissingParameter(ctx=context, param=parameter)
+    return found
+
+
 database_option = click.option(
     "--database",
     metavar="DSN",
     envvar="SENDONCE_DATABASE",
     show_envvar=True,
-    required=True,
-    help="The store, as its owner: postgresql://owner@host/sendonce.",
+    callback=_given_or_mounted,
+    help="The store, as its owner: postgresql://owner@host/sendonce. Required.",
 )
 
 
@@ -102,15 +112,15 @@ def reachable(database: str, address: str | None) -> str:
     return database
 
 
-def hand_over(login: Login, address: str, file: Path | None) -> None:
+def hand_over(login: Login, address: str, file: Path | None, name: str | None = None) -> None:
     """Print the Secret, or write it into a file."""
-    text = yaml.safe_dump(tenancy.secret(login, login.dsn(address)), sort_keys=False)
+    text = yaml.safe_dump(tenancy.secret(login, login.dsn(address), name), sort_keys=False)
     if file is None:
         click.echo(text, nl=False)
         return
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
         stream.write(text)
-    click.echo(f"{file}: Secret {tenancy.SECRET_NAMES[login.kind]} for namespace {login.namespace}", err=True)
+    click.echo(f"{file}: Secret {name or tenancy.SECRET_NAMES[login.kind]} for namespace {login.namespace}", err=True)
 
 
 def check_file(file: Path | None) -> None:
@@ -176,6 +186,54 @@ def rotate_command(  # noqa: PLR0913 - one parameter per option
     if finish or now:
         tell(run(database, lambda conn: tenancy.retire(conn, namespace, kind)))
     return Exit.OK
+
+
+@tenant_group.command(
+    "console",
+    epilog="""\b
+It reads, never writes, and sees what its viewers may see. Asked again, it gets another password.
+
+\b
+Examples:
+  sendonce tenant console --secret-namespace sendonce-system | kubectl apply -f -
+  sendonce tenant console --password-file /etc/sendonce-console/password     as the chart does
+
+\b
+Exit codes: 0 made, 2 the login of --database may not make one.
+""",
+)
+@click.option("--secret-namespace", default="sendonce-system", show_default=True, help="Namespace of the console.")
+@click.option(
+    "--password-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Give it the password in this file, and print no Secret.",
+)
+@secret_options
+@database_option
+def console_command(
+    *, secret_namespace: str, password_file: Path | None, address: str | None, write: Path | None, database: str
+) -> int:
+    """Make the login of the console and print its Secret, or give it the password of a file."""
+    if password_file is not None:
+        password = read_password(password_file)
+        click.echo(f"{run(database, lambda conn: console_login.make(conn, password)).role} is there", err=True)
+        return Exit.OK
+    check_file(write)
+    where = reachable(database, address)
+    login = run(database, console_login.make)
+    hand_over(replace(login, namespace=secret_namespace), where, write, console_login.SECRET_NAME)
+    return Exit.OK
+
+
+def read_password(file: Path) -> str:
+    """Raises CliError for one that is not there or could be guessed."""
+    try:
+        password = file.read_text("utf-8").strip()
+    except OSError as error:
+        raise CliError(f"--password-file: {file} can't be read: {error.strerror}") from error
+    if len(password) < SHORTEST_PASSWORD:
+        raise CliError(f"--password-file: {file} has {len(password)} characters: give {SHORTEST_PASSWORD} random ones")
+    return password
 
 
 @tenant_group.command(

@@ -9,13 +9,20 @@ import click
 from sendonce_cli.bundle import Bundle
 from sendonce_cli.checking import Checked
 from sendonce_cli.exits import CliError, Exit
-from sendonce_cli.orders import fresh_name, give, order_of
+from sendonce_cli.orders import fresh_name, give
 from sendonce_cli.stores import find
 from sendonce_store import actions, campaigns, ledger
 from sendonce_store.actions import Order
+from sendonce_store.applied import APPLIED_BY, account
 from sendonce_store.campaigns import Adopted, Adoption
 from sendonce_store.connection import Connection
-from sendonce_store.spec import ClusterNotificationProvider, NotificationAction, NotificationProvider
+from sendonce_store.ordering import order_of
+from sendonce_store.spec import (
+    ClusterNotificationProvider,
+    NotificationAction,
+    NotificationCampaign,
+    NotificationProvider,
+)
 from sendonce_store.standing import Overview
 
 __all__ = ["Begun", "apply_actions", "begin"]
@@ -55,7 +62,7 @@ async def _adopt(conn: Connection, checked: Checked) -> Begun:
         for document in checked.providers.values():
             if isinstance(document.resource, NotificationProvider | ClusterNotificationProvider):
                 await campaigns.sync_provider(conn, document.resource)
-        adoption = await campaigns.adopt(conn, checked.source.campaign, checked.spec)
+        adoption = await campaigns.adopt(conn, _signed(checked.source.campaign), checked.spec)
         if adoption.kind is Adopted.CONFLICT:
             raise CliError(adoption.message, Exit.CONFLICT)  # and the providers stay as they were
     if checked.spec.cancel and adoption.kind is not Adopted.ALREADY_SENT:
@@ -66,12 +73,18 @@ async def _adopt(conn: Connection, checked: Checked) -> Begun:
     return Begun(adoption, campaign)
 
 
+def _signed(campaign: NotificationCampaign) -> NotificationCampaign:
+    """With the account of this machine that applies it, unless the document names somebody."""
+    told = {APPLIED_BY: account(), **campaign.metadata.annotations}
+    return campaign.model_copy(update={"metadata": campaign.metadata.model_copy(update={"annotations": told})})
+
+
 async def _act(conn: Connection, bundle: Bundle, checked: Checked, campaign: Overview) -> bool:
     changed = False
     for action in bundle.actions():
         mine = _means(action, checked)
         target = campaign if mine else await find(conn, action.metadata.namespace, action.spec.campaign_ref.name)
-        result = await give(conn, target, order_of(action))
+        result = await give(conn, target, order_of(action.metadata.name, action.spec))
         click.echo(str(result), err=True)
         changed = changed or (mine and result.changed > 0 and not result.again)
     return changed
@@ -86,4 +99,4 @@ async def apply_actions(conn: Connection, bundle: Bundle) -> None:
     """Files without a campaign: find the campaigns that their actions name, and apply them."""
     for action in bundle.actions():
         campaign = await find(conn, action.metadata.namespace, action.spec.campaign_ref.name)
-        click.echo(str(await give(conn, campaign, order_of(action))), err=True)
+        click.echo(str(await give(conn, campaign, order_of(action.metadata.name, action.spec))), err=True)

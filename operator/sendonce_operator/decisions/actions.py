@@ -6,7 +6,6 @@ applied. Failed sets Stalled as well, or tools that know nothing of actions woul
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,12 +14,14 @@ from typing import Any
 from sendonce_operator.decisions.conditions import FALSE, TRUE, Claim, conditions, find, is_true, reason_of
 from sendonce_operator.decisions.events import Event, event
 from sendonce_operator.decisions.facts import Refusal, Subject
-from sendonce_operator.decisions.masking import mask
-from sendonce_store.actions import Applied, Order, Selection
+from sendonce_store.actions import Applied
+from sendonce_store.masking import mask
 from sendonce_store.spec import ActionSpec, ActionStatus, ActionType
 from sendonce_store.standing import Overview
 
-_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+REQUESTED_BY = "sendonce.dev/requested-by"
+"""Annotation: for whom a console made the action."""
+_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +99,10 @@ def _claims(situation: ActionSituation) -> Iterator[Claim]:
         yield Claim("Failed", FALSE, "NotFailed")
 
 
-def order_of(name: str, spec: ActionSpec, patience: float) -> Order:
-    """The order as the store takes it. `patience`: seconds that an attempt can be under way."""
-    chosen = spec.deliveries
-    selection = Selection(
-        states=[state.value.lower() for state in spec.effective_states],
-        reasons=[_snake(reason.value) for reason in chosen.reasons] or None if chosen else None,
-        codes=list(chosen.codes) or None if chosen else None,
-        channels=[channel.value for channel in chosen.channels] or None if chosen else None,
-        limit=chosen.limit if chosen else None,
-    )
-    resolve_as = spec.resolve_as.value.lower() if spec.resolve_as else None
-    return Order(name, spec.type.value, selection, resolve_as, patience)
-
-
-def _snake(word: str) -> str:
-    """`RetriesExhausted` → `retries_exhausted`, as the ledger writes it."""
-    return _CAPITAL.sub("_", word).lower()
+def requester(subject: Subject[ActionStatus]) -> str | None:
+    """Who ordered it, as whoever made the object says; its own creator is known to the cluster's audit log alone."""
+    found = subject.annotations.get(REQUESTED_BY, "").strip()
+    return found[:_LONGEST_NAME] or None
 
 
 def action_events(old: ActionStatus | None, new: ActionStatus) -> list[Event]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from sendonce_operator.decisions.conditions import FALSE, TRUE, UNKNOWN, Claim, find, reason_of
 from sendonce_operator.decisions.facts import Adoption, Situation
-from sendonce_operator.decisions.masking import mask
 from sendonce_operator.decisions.ready import Ready, is_cancelled, ready
+from sendonce_store.masking import mask
 from sendonce_store.standing import Overview
 
 COUNT_REASONS = ("UnexpectedCount", "TooManyRejected")

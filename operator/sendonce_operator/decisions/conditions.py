@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sendonce_operator.decisions.masking import clipped
+from sendonce_store.masking import clipped
 from sendonce_store.spec import Condition, ConditionStatus
 
 TRUE, FALSE, UNKNOWN = ConditionStatus.TRUE, ConditionStatus.FALSE, ConditionStatus.UNKNOWN

@@ -11,8 +11,8 @@ from datetime import timedelta
 
 from sendonce_operator.decisions.conditions import FALSE, TRUE, find, is_true, reason_of
 from sendonce_operator.decisions.facts import Adoption, Situation
-from sendonce_operator.decisions.masking import clipped
 from sendonce_operator.decisions.moments import moment
+from sendonce_store.masking import clipped
 from sendonce_store.spec import CampaignStatus, Category, Condition, RolloutStage
 
 LONGEST_MESSAGE = 1000  # bytes; the API server refuses more than 1,024 characters

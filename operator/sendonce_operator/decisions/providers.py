@@ -14,8 +14,8 @@ from typing import Any
 from sendonce_operator.decisions.conditions import FALSE, TRUE, UNKNOWN, Claim, conditions, find, is_true, reason_of
 from sendonce_operator.decisions.events import TELLING_PAUSE, Event, event
 from sendonce_operator.decisions.facts import Refusal, Subject
-from sendonce_operator.decisions.masking import clipped, mask, mask_foreign
 from sendonce_operator.decisions.moments import moment, whole_seconds
+from sendonce_store.masking import clipped, mask, mask_foreign
 from sendonce_store.pace import OUTAGE_CODES
 from sendonce_store.spec import ProviderError, ProviderSpec, ProviderStatus
 

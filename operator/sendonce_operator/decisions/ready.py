@@ -12,9 +12,9 @@ from datetime import timedelta
 
 from sendonce_operator.decisions.conditions import FALSE, TRUE, UNKNOWN
 from sendonce_operator.decisions.facts import Adoption, Refusal, Situation
-from sendonce_operator.decisions.masking import mask, mask_foreign
 from sendonce_operator.decisions.progress import works
 from sendonce_operator.decisions.staffing import shortage
+from sendonce_store.masking import mask, mask_foreign
 from sendonce_store.spec import ConditionStatus
 from sendonce_store.standing import Overview, standing
 

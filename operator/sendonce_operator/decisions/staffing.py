@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from sendonce_operator.decisions.conditions import find
 from sendonce_operator.decisions.facts import PodTrouble, Situation, Workforce
-from sendonce_operator.decisions.masking import mask
+from sendonce_store.masking import mask
 from sendonce_store.standing import Overview
 
 # a Pod that is being started looks like one that can't be, for a moment

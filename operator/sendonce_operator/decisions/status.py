@@ -14,8 +14,8 @@ from sendonce_operator.decisions.claims import claims
 from sendonce_operator.decisions.conditions import conditions
 from sendonce_operator.decisions.estimate import estimate
 from sendonce_operator.decisions.facts import FarEndError, Situation
-from sendonce_operator.decisions.masking import clipped, mask_foreign
 from sendonce_operator.decisions.moments import whole_seconds
+from sendonce_store.masking import clipped, mask_foreign
 from sendonce_store.spec import (
     CampaignStatus,
     CanaryCounts,

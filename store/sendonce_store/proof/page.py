@@ -43,7 +43,7 @@ def to_html(proof: Proof) -> bytes:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(CONTENT_SECURITY_POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_style()}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(title)} · Sendonce</title>\n<style>{_style()}</style>\n</head>\n<body>\n<main>\n"
     )
     return (head + "\n".join(_parts(proof, title)) + "\n</main>\n</body>\n</html>\n").encode()
 

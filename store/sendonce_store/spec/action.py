@@ -1,4 +1,4 @@
-"""NotificationAction: a person's order to a campaign (retry, resolve, promote, resume), applied once."""
+"""NotificationAction: a person's order to a campaign (retry, resolve, suppress, promote, resume), applied once."""
 
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
@@ -30,6 +30,8 @@ class ActionType(StrEnum):
 
     RETRY = "Retry"
     RESOLVE = "Resolve"
+    SUPPRESS = "Suppress"
+    UNSUPPRESS = "Unsuppress"
     PROMOTE = "Promote"
     RESUME = "Resume"
 
@@ -44,7 +46,7 @@ class DeadLetterState(StrEnum):
 
 
 class DeliveryReason(StrEnum):
-    """Why a delivery failed."""
+    """Why a delivery failed, or why it is not known what became of it, or why it was not tried."""
 
     PERMANENT = "Permanent"
     RETRIES_EXHAUSTED = "RetriesExhausted"
@@ -52,6 +54,17 @@ class DeliveryReason(StrEnum):
     INVALID_RECIPIENT = "InvalidRecipient"
     RESOLVED = "Resolved"
     POISON = "Poison"
+    UNKNOWN_OUTCOME = "UnknownOutcome"
+    RECOVERED = "Recovered"
+    RESTORED = "Restored"
+    KEY_WINDOW_PASSED = "KeyWindowPassed"
+    REPEAT_NOT_SAFE = "RepeatNotSafe"
+    CONTENT_CHANGED = "ContentChanged"
+    SUPPRESSION_LIST = "SuppressionList"
+    OPTED_OUT = "OptedOut"
+    DEADLINE = "Deadline"
+    CANCELLED = "Cancelled"
+    IMPORT_FAILED = "ImportFailed"
 
 
 class ResolveAs(StrEnum):
@@ -76,7 +89,7 @@ class DeliverySelection(SpecModel):
     states: tuple[DeadLetterState, ...] = Field(
         default=(),
         max_length=4,
-        description="States; default: Failed for Retry, Uncertain for Resolve.",
+        description="States; default: Failed for Retry, Uncertain for Resolve, any for Suppress and Unsuppress.",
     )
     reasons: tuple[DeliveryReason, ...] = Field(default=(), max_length=10, description="Reasons; default: all.")
     codes: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] = Field(
@@ -85,6 +98,12 @@ class DeliverySelection(SpecModel):
         description="Error codes of the far end, such as 4.2.2; default: all.",
     )
     channels: tuple[Channel, ...] = Field(default=(), max_length=8, description="Channels; default: all.")
+    recipients: tuple[Annotated[str, Field(min_length=1, max_length=255)], ...] = Field(
+        default=(),
+        max_length=100,
+        description="People: each by the id that the recipients' source gives, or line:N for its line N; default: all. "
+        "Not by address: this object is kept in the cluster, where others may read it.",
+    )
     limit: Int | None = Field(default=None, ge=1, le=1_000_000_000, description="Change so many deliveries at most.")
 
 
@@ -93,9 +112,12 @@ class ActionSpec(SpecModel):
 
     campaign_ref: CampaignRef = Field(description="The campaign that is meant.")
     type: ActionType = Field(
-        description="Retry (dead letters), Resolve (uncertain deliveries), Promote (a canary), Resume (after a stop).",
+        description="Retry (dead letters), Resolve (uncertain deliveries), Suppress (write to these people no more, "
+        "whatever it is about), Unsuppress (takes that back), Promote (a canary), Resume (after a stop).",
     )
-    deliveries: DeliverySelection | None = Field(default=None, description="Which deliveries; with Retry and Resolve.")
+    deliveries: DeliverySelection | None = Field(
+        default=None, description="Which deliveries; with Retry, Resolve, Suppress and Unsuppress."
+    )
     resolve_as: ResolveAs | None = Field(
         default=None,
         description="With Resolve: Sent, Failed, or Resend, which may reach a person twice.",
@@ -105,7 +127,7 @@ class ActionSpec(SpecModel):
 
     @property
     def effective_states(self) -> tuple[DeadLetterState, ...]:
-        """The states that are meant: those given, else the default of the type; empty for Promote and Resume."""
+        """The states that are meant: those given, else the default of the type; empty for the others."""
         if self.deliveries and self.deliveries.states:
             return self.deliveries.states
         defaults = {ActionType.RETRY: DeadLetterState.FAILED, ActionType.RESOLVE: DeadLetterState.UNCERTAIN}

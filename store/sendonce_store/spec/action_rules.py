@@ -47,6 +47,13 @@ def deliveries_only_where_used(spec: ActionSpec) -> Iterator[Path]:
         yield ("deliveries",)
 
 
+def suppress_says_whom(spec: ActionSpec) -> Iterator[Path]:
+    """Nobody is kept from all messages because a list was forgotten."""
+    chosen = spec.deliveries
+    if spec.type in {"Suppress", "Unsuppress"} and not (chosen and (chosen.recipients or chosen.states)):
+        yield ("deliveries",)
+
+
 def _only_states(kind: str, allowed: tuple[str, ...]) -> str:
     return (
         f"self.type != '{kind}' || !has(self.deliveries) || !has(self.deliveries.states) || "
@@ -86,5 +93,15 @@ ACTION_RULES: tuple[Rule[ActionSpec], ...] = (
         message="is not allowed with Promote and Resume, which concern the whole campaign; remove it",
         cel="!has(self.deliveries) || !(self.type in ['Promote', 'Resume'])",
         breaches=deliveries_only_where_used,
+    ),
+    Rule(
+        name="suppress-says-whom",
+        scope="spec",
+        field="deliveries",
+        message="must name recipients or states with types Suppress and Unsuppress",
+        cel="!(self.type in ['Suppress', 'Unsuppress']) || (has(self.deliveries) && "
+        "((has(self.deliveries.recipients) && size(self.deliveries.recipients) > 0) || "
+        "(has(self.deliveries.states) && size(self.deliveries.states) > 0)))",
+        breaches=suppress_says_whom,
     ),
 )

@@ -1,4 +1,4 @@
--- What a person orders: retry, resolve, promote, resume. Applied once per (campaign, name).
+-- What a person orders: retry, resolve, suppress, promote, resume. Applied once per (campaign, name).
 
 -- name: begin_action
 INSERT INTO sendonce.actions (campaign_id, name, namespace, type, spec)
@@ -24,6 +24,21 @@ SELECT b.id FROM sendonce.batches b
    AND b.failed + b.uncertain + b.expired + b.cancelled > 0
  ORDER BY b.id LIMIT 1;
 
+-- name: named_people
+SELECT r.no, r.ref, r.addresses FROM sendonce.recipients r
+ WHERE r.campaign_id = %(campaign)s AND r.ref = ANY (%(refs)s::text[])
+UNION ALL
+SELECT r.no, r.ref, r.addresses FROM sendonce.recipients r
+ WHERE r.campaign_id = %(campaign)s AND r.no = ANY (%(lines)s::bigint[]) LIMIT 10001;
+
+-- name: next_batch_of_people
+-- Through the unique key of deliveries: the way to one person's rows does not grow with the campaign.
+SELECT d.batch_id AS id
+  FROM unnest(%(named_channels)s::text[], %(named_addresses)s::text[]) AS a(channel, address)
+  JOIN sendonce.deliveries d ON d.campaign_id = %(campaign)s AND d.channel = a.channel AND d.address = a.address
+ WHERE d.batch_id > %(after)s
+ ORDER BY d.batch_id LIMIT 1;
+
 -- name: lock_batch
 SELECT id, state FROM sendonce.batches WHERE id = %(batch)s FOR UPDATE;
 
@@ -45,10 +60,13 @@ UPDATE sendonce.batches
 
 -- name: matching
 SELECT d.no, d.state, d.channel, d.recipient_no FROM sendonce.deliveries d
- WHERE d.batch_id = %(batch)s AND d.state = ANY (%(states)s)
+ WHERE d.batch_id = %(batch)s AND (%(states)s::text[] IS NULL OR d.state = ANY (%(states)s))
    AND (%(reasons)s::text[] IS NULL OR d.reason = ANY (%(reasons)s))
    AND (%(codes)s::text[] IS NULL OR d.code = ANY (%(codes)s))
    AND (%(channels)s::text[] IS NULL OR d.channel = ANY (%(channels)s))
+   AND (%(named_addresses)s::text[] IS NULL OR (d.channel, d.address) IN (
+     SELECT a.channel, a.address
+       FROM unnest(%(named_channels)s::text[], %(named_addresses)s::text[]) AS a(channel, address)))
  ORDER BY d.no LIMIT %(limit)s;
 
 -- name: retry_rows
@@ -86,6 +104,21 @@ UPDATE sendonce.deliveries d
            (SELECT w.heartbeat_at + make_interval(secs => greatest(60, 2 * %(patience)s))
               FROM sendonce.workers w WHERE w.id = d.worker AND w.stopped_at IS NULL) END)
  WHERE d.batch_id = %(batch)s AND d.no = ANY (%(nos)s) AND d.state = 'uncertain';
+
+-- name: suppress_rows
+-- What is known already stays: a bounce says more than an order.
+INSERT INTO sendonce.suppressions (namespace, channel, address, reason, source)
+SELECT DISTINCT d.namespace, d.channel, d.address, 'blocked', %(source)s
+  FROM sendonce.deliveries d WHERE d.batch_id = %(batch)s AND d.no = ANY (%(nos)s)
+ON CONFLICT DO NOTHING;
+
+-- name: unsuppress_rows
+-- Takes back what orders have suppressed, and nothing that a bounce, a complaint or a list has.
+DELETE FROM sendonce.suppressions s
+ USING sendonce.deliveries d
+ WHERE d.batch_id = %(batch)s AND d.no = ANY (%(nos)s)
+   AND s.namespace = d.namespace AND s.channel = d.channel AND s.address = d.address
+   AND s.reason = 'blocked' AND starts_with(s.source, 'order ');
 
 -- name: close_unchanged
 -- Nothing changed after all: a batch without an open row stays done.

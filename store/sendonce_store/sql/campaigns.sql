@@ -32,10 +32,10 @@ SELECT ch.channel, ch.provider_id, ch.after_channel, ch.after_states, p.namespac
 -- name: insert_campaign
 INSERT INTO sendonce.campaigns (namespace, send_key, name, owner_uid, content_hash, spec, category, topic, priority,
                                 start_at, deadline, suspended, held, stream, closed_at,
-                                cap_messages, cap_days, rollout_stage)
+                                cap_messages, cap_days, applied_by, rollout_stage)
 VALUES (%(namespace)s, %(send_key)s, %(name)s, %(owner_uid)s, %(content_hash)s, %(spec)s, %(category)s, %(topic)s,
         %(priority)s, %(start_at)s, %(deadline)s, %(suspended)s, %(held)s,
-        %(stream)s, CASE WHEN %(close)s THEN now() END, %(cap_messages)s, %(cap_days)s,
+        %(stream)s, CASE WHEN %(close)s THEN now() END, %(cap_messages)s, %(cap_days)s, %(applied_by)s,
         CASE WHEN %(canary)s THEN 'importing' ELSE 'none' END)
 ON CONFLICT (namespace, send_key) DO NOTHING
 RETURNING id;

@@ -26,7 +26,7 @@ UPDATE sendonce.campaigns c
        priority = %(priority)s, start_at = %(start_at)s, deadline = %(deadline)s, suspended = %(suspended)s,
        closed_at = CASE WHEN %(close)s AND c.ended IS NULL THEN coalesce(c.closed_at, now()) ELSE c.closed_at END,
        cap_messages = %(cap_messages)s, cap_days = %(cap_days)s,
-       name = %(name)s, owner_uid = %(owner_uid)s, generation = %(generation)s, owner_seen_at = now(),
+       name = %(name)s, applied_by = coalesce(%(applied_by)s, applied_by), owner_uid = %(owner_uid)s, generation = %(generation)s, owner_seen_at = now(),
        owned_at = CASE WHEN c.owner_uid IS DISTINCT FROM %(owner_uid)s THEN now() ELSE c.owned_at END
  WHERE c.id = %(campaign)s
    AND c.owner_uid IS NOT DISTINCT FROM %(previous_uid)s

@@ -29,6 +29,11 @@ UPDATE sendonce.campaigns c
  WHERE c.id = %(campaign)s AND c.ended IS NOT NULL AND c.data_deleted_at IS NULL
 RETURNING c.id;
 
+-- name: forget_names
+-- Who was retried or suppressed by an order; that it was ordered, by whom and when, stays.
+UPDATE sendonce.actions SET spec = spec - 'recipients'
+ WHERE campaign_id = %(campaign)s AND spec -> 'recipients' <> 'null'::jsonb;
+
 -- name: batches
 SELECT id FROM sendonce.batches WHERE campaign_id = %(campaign)s ORDER BY id;
 

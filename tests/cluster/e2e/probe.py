@@ -10,7 +10,14 @@ import sys
 from importlib import import_module
 from importlib.metadata import distributions
 
-OURS = ("sendonce_cli", "sendonce_operator", "sendonce_rendering", "sendonce_store", "sendonce_worker")
+OURS = (
+    "sendonce_cli",
+    "sendonce_console",
+    "sendonce_operator",
+    "sendonce_rendering",
+    "sendonce_store",
+    "sendonce_worker",
+)
 TOOLS = ("cc", "gcc", "g++", "clang", "ld", "make", "pip", "pip3", "git", "curl", "wget")
 INSTALLERS = ("pip", "ensurepip", "setuptools", "wheel")
 READ_ONLY = ("", "/tmp", "/opt/sendonce/app", ".")  # noqa: S108 - nothing is written there

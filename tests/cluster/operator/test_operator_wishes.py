@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.cluster.operator.stage import Stage, action, campaign, condition, provider
 
+from sendonce_store.connection import connect
+
 SLOW = [{"messages": 5, "periodSeconds": 1, "burst": 1}]
 LATER = {"startAt": "2099-01-01T00:00:00Z"}
 
@@ -90,6 +92,28 @@ async def test_retry_sends_to_those_who_failed_and_completes_the_campaign_anew(s
     assert done["metadata"]["ownerReferences"][0]["name"] == "spring"
     await stage.until_condition("spring", "Complete", "True", "AllSent")
     stage.assert_each_got_one(3)
+
+
+async def test_an_order_for_one_person_reaches_nobody_else_and_is_signed(stage: Stage) -> None:
+    await stage.operate()
+    await stage.far_end(permanent=1.0)
+    await stage.apply(provider(stage.simulator), campaign("spring", count=3))
+    await stage.until_condition("spring", "Complete", "True", "SomeUndelivered")
+    await stage.far_end()
+    out = action("out", "spring", "Suppress", deliveries={"recipients": ["line:1"]})
+    again = action("again", "spring", "Retry", deliveries={"recipients": ["line:1", "line:2"]})
+    again["metadata"]["annotations"] = {"sendonce.dev/requested-by": "mia"}
+    await stage.apply(out)
+    done = await stage.until_condition("out", "Complete", "True", of="NotificationAction")
+    assert condition(done, "Complete") == ("True", "Applied")
+    await stage.apply(again)
+    done = await stage.until_condition("again", "Complete", "True", of="NotificationAction")
+    assert (done["status"]["matched"], done["status"]["changed"]) == (2, 2)
+    await stage.until("spring", lambda found: sent(found) == 1, "one was let through")
+    assert set(stage.received()) == {"p1@example.com"}  # whose line is the second
+    async with await connect(stage.dsn) as conn:
+        rows = await conn.execute("SELECT name, spec ->> 'requestedBy' AS who FROM sendonce.actions ORDER BY name")
+        assert [(row["name"], row["who"]) for row in await rows.fetchall()] == [("again", "mia"), ("out", None)]
 
 
 async def test_an_action_that_is_made_again_does_nothing(stage: Stage) -> None:

@@ -20,14 +20,14 @@ from click.testing import CliRunner
 from sendonce_cli.main import cli
 from sendonce_rendering import compile_message
 from sendonce_store import campaigns, imports, queue
+from sendonce_store.addresses import NORMALISERS
 from sendonce_store.conduct import conduct
 from sendonce_store.connection import Connection, connect
 from sendonce_store.queries import load
 from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.rows import Fallback, Holder, Repeats, Result, Row, Terms, Turn
 from sendonce_store.spec import CampaignSpec, NotificationCampaign, NotificationProvider
-from sendonce_worker.importing.addresses import NORMALISERS
-from sendonce_worker.sending.prepare import template_variables
+from sendonce_store.variables import template_variables
 
 REPEATS = Repeats(key_window=None, patience=32.0, resend=False, max_attempts=5)
 TEMPLATES = {

@@ -36,6 +36,23 @@ async def test_retry_opens_only_what_matches(
     assert (found[2], found[3], found[4]) == ("failed", "pending", "uncertain")
 
 
+async def test_retry_and_resolve_take_the_people_named_alone(
+    sendonce: Sendonce, sow: Any, person: Person, fates: Any, conn: Connection
+) -> None:
+    named = [person(no, f"N{no}", ref=f"c{no}", Email=f"n{no}@example.com") for no in range(2, 8)]
+    sown = await sow(named)
+    await sown.send({f"n{no}@example.com": fates.refused if no < 5 else fates.lost for no in range(2, 7)})
+    ran = await sendonce(
+        "retry", "spring", "--recipient", "c2", "--recipient", "line:3", "--recipient", "x", "-o", "json"
+    )
+    assert (ran.data["matched"], ran.data["changed"]) == (2, 2)
+    assert ran.data["message"].endswith("1 of 3 recipients named are not in the campaign")
+    ran = await sendonce("resolve", "spring", "--as", "sent", "--recipient", "c5", "-o", "json")
+    assert ran.data["changed"] == 1
+    found = await states(conn, sown.id)
+    assert [found[no] for no in range(2, 7)] == ["pending", "pending", "failed", "sent", "uncertain"]
+
+
 async def test_the_same_name_again_changes_nothing(
     sendonce: Sendonce, sow: Any, sown_people: list[Recipient], fates: Any
 ) -> None:

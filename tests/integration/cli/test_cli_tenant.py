@@ -19,6 +19,16 @@ def _login(secret: dict[str, Any]) -> dict[str, Any]:
     return dict(conninfo_to_dict(secret["stringData"]["dsn"]))
 
 
+async def test_the_database_of_a_mounted_secret_is_taken(
+    sendonce: Sendonce, dsn: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "dsn").write_text(dsn, "utf-8")
+    monkeypatch.delenv("SENDONCE_DATABASE")
+    assert "Missing option '--database'" in (await sendonce("tenant", "list")).err
+    monkeypatch.setenv("SENDONCE_DSN_FILE", str(tmp_path / "dsn"))
+    assert (await sendonce("tenant", "list")).code == 0
+
+
 async def test_add_prints_a_secret_to_apply(sendonce: Sendonce) -> None:
     ran = await sendonce("tenant", "add", "shop", *POD)
     assert ran.code == 0
@@ -128,3 +138,20 @@ async def test_a_store_must_be_named(sendonce: Sendonce, monkeypatch: pytest.Mon
     ran = await sendonce("tenant", "list")
     assert ran.code == 2
     assert "--database" in ran.err
+
+
+async def test_the_consoles_login_is_printed_as_a_secret_or_has_the_password_of_a_file(
+    sendonce: Sendonce, tmp_path: Path
+) -> None:
+    secret = (await sendonce("tenant", "console", "--secret-namespace", "look", *POD)).yaml
+    assert (secret["metadata"]["name"], secret["metadata"]["namespace"]) == ("sendonce-console-store", "look")
+    assert _login(secret)["user"].startswith("sendonce_console_")
+    file = tmp_path / "password"
+    file.write_text("p" * 40)
+    ran = await sendonce("tenant", "console", "--password-file", str(file))
+    assert (ran.code, ran.out) == (0, "")
+    assert "sendonce_console_" in ran.err
+    file.write_text("short")
+    ran = await sendonce("tenant", "console", "--password-file", str(file))
+    assert ran.code == 2
+    assert "--password-file:" in ran.err

@@ -4,12 +4,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from sendonce_cli.tracing import find_people, timeline
 from sendonce_store import consent, ledger, people, queue
 from sendonce_store.connection import Connection
 from sendonce_store.consent import OptOut, Suppression
 from sendonce_store.recipients import Recipient, Rejected
 from sendonce_store.rows import Batch, Result
+from sendonce_store.tracing import find_people, timeline
 
 Person = Callable[..., Recipient]
 

@@ -53,6 +53,15 @@ async def test_all_rows_go_and_the_counts_stay(
     assert (await rows(conn, other.id))["deliveries"] == 1
 
 
+async def test_orders_stay_and_whom_they_named_goes(conn: Connection, sow: Any, person: Person, fates: Any) -> None:
+    sown = await finished(sow, person, fates, size=20)
+    order = Order("out", "Suppress", Selection(None, recipients=["line:2"]), requested_by="mia")
+    await actions.apply(conn, Target(sown.id, "default"), order)
+    await retention.delete_data(conn, sown.id)
+    (row,) = await (await conn.execute("SELECT changed, spec FROM sendonce.actions")).fetchall()
+    assert (row["changed"], row["spec"]["requestedBy"], "recipients" in row["spec"]) == (1, "mia", False)
+
+
 async def test_a_campaign_that_is_not_finished_is_refused(
     conn: Connection, sow: Any, person: Person, fates: Any
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from sendonce_store import actions
+from sendonce_store import actions, consent
 from sendonce_store.actions import ActionError, Applied, Order, Selection, Target
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ async def test_promote_says_when_there_is_nothing_to_promote(world: World, stage
 
 async def test_an_order_of_an_unknown_type_is_refused_with_the_ones_there_are(world: World) -> None:
     campaign = await world.campaign(1)
-    with pytest.raises(ActionError, match="use Retry, Resolve, Promote or Resume"):
+    with pytest.raises(ActionError, match="use Retry, Resolve, Suppress, Unsuppress, Promote or Resume"):
         await _apply(campaign, Order("x", "Undo"))
 
 
@@ -159,3 +159,117 @@ async def test_suspend_is_a_wished_state(world: World) -> None:
     assert await actions.suspend(world.conn, campaign.id, suspended=False)
     assert await campaign.try_claim() is not None
     assert not await actions.suspend(world.conn, 10**9, suspended=True)
+
+
+@pytest.mark.parametrize(
+    ("names", "lines", "missing"),
+    [
+        (["ada"], {1}, 0),
+        (["line:3"], {3}, 0),
+        (["ada", "bea", "line:3"], {1, 2, 3}, 0),
+        (["ada", "nobody", "line:99"], {1}, 2),
+        (["user1@example.com"], set(), 1),  # an address is no name
+        (["line:99999999999999999999999999", "line:9223372036854775808"], set(), 2),
+        ([], set(), 0),
+    ],
+)
+async def test_an_order_for_some_people_touches_nobody_else(
+    world: World, names: list[str], lines: set[int], missing: int
+) -> None:
+    campaign = await _named_dead_letters(world)
+    applied = await _apply(campaign, Order("again", "Retry", Selection(recipients=names)))
+    assert {row["recipient_no"] for row in await campaign.rows() if row["state"] == "pending"} == lines
+    assert (applied.matched, applied.changed) == (len(lines), len(lines))
+    assert applied.message.startswith(f"{len(lines)} of {len(lines)} deliveries changed")
+    if missing:
+        assert applied.message.endswith(f"; {missing} of {len(names)} recipients named are not in the campaign")
+
+
+async def test_a_name_that_the_store_can_not_keep_is_refused(world: World) -> None:
+    campaign = await _named_dead_letters(world)
+    with pytest.raises(ActionError, match="NUL"):
+        await _apply(campaign, Order("again", "Retry", Selection(recipients=["a\x00b"])))
+
+
+async def test_an_order_for_a_person_keeps_to_the_other_wishes(world: World) -> None:
+    campaign = await _named_dead_letters(world)
+    chosen = Selection(codes=["421"], recipients=["ada", "bea"])
+    assert (await _apply(campaign, Order("again", "Retry", chosen))).changed == 1
+    assert [row["recipient_no"] for row in await campaign.rows() if row["state"] == "pending"] == [2]
+
+
+async def test_a_person_of_a_later_line_with_the_same_address_is_reached_by_that_lines_delivery(world: World) -> None:
+    campaign = await world.campaign(None, channels=("Email", "SMS"))
+    twice = [
+        world.person(1, ref="ada"),
+        world.person(2, {"Email": "user1@example.com", "SMS": "+15005550006"}, ref="b"),
+    ]
+    await campaign.imports(twice)
+    batch = await campaign.claim()
+    while batch.channel != "Email":
+        batch = await campaign.claim()
+    await campaign.begin(batch, (1,))
+    await campaign.end(batch, 1, "failed", reason="permanent", code="550")
+    await campaign.release(batch)
+    assert (await _apply(campaign, Order("again", "Retry", Selection(recipients=["b"])))).changed == 1
+
+
+async def test_people_who_are_suppressed_are_kept_out_and_let_in_again(world: World) -> None:
+    campaign = await _named_dead_letters(world)
+    only_ada = Selection(None, recipients=["ada", "line:2"])
+    first = await _apply(campaign, Order("out", "Suppress", only_ada, requested_by="mia"))
+    assert (first.changed, first.message) == (2, "2 addresses suppressed, 0 were already")
+    rows = await campaign.query("SELECT address, reason, source FROM sendonce.suppressions ORDER BY address")
+    assert [(row["address"], row["reason"], row["source"]) for row in rows] == [
+        ("user1@example.com", "blocked", "order out by mia"),
+        ("user2@example.com", "blocked", "order out by mia"),
+    ]
+    assert (await campaign.states()) == {"failed": 4}  # what has ended stays as it is
+    await _apply(campaign, Order("again", "Retry", Selection(recipients=["ada"])))
+    batch = await campaign.claim()
+    await campaign.begin(batch, (1,))
+    assert (await campaign.row(1))["state"] == "suppressed"
+    back = await _apply(campaign, Order("in", "Unsuppress", only_ada))
+    assert (back.changed, back.message) == (2, "2 suppressions taken back")
+    assert not await campaign.query("SELECT FROM sendonce.suppressions")
+
+
+async def test_a_group_is_suppressed_by_its_code_and_a_bounce_stays_a_bounce(world: World) -> None:
+    campaign = await _named_dead_letters(world)
+    bounced = [consent.Suppression("Email", "user1@example.com", "bounced")]
+    await consent.suppress(world.conn, "default", bounced, "a list")
+    order = Order("out", "Suppress", Selection(["failed"], codes=["550"]))
+    assert (await _apply(campaign, order)).message == "1 addresses suppressed, 1 were already"
+    await _apply(campaign, Order("in", "Unsuppress", Selection(["failed"])))
+    rows = await campaign.query("SELECT address, reason, source FROM sendonce.suppressions")
+    assert [(row["address"], row["reason"], row["source"]) for row in rows] == [
+        ("user1@example.com", "bounced", "a list")
+    ]
+
+
+async def test_who_gave_an_order_is_kept_with_it(world: World) -> None:
+    campaign = await _named_dead_letters(world)
+    await _apply(campaign, Order("again", "Retry", requested_by="mia@example.com"))
+    (row,) = await campaign.query("SELECT spec, started_at FROM sendonce.actions")
+    assert row["spec"]["requestedBy"] == "mia@example.com"
+
+
+async def test_an_id_that_half_the_source_carries_names_nobody(world: World) -> None:
+    campaign = await world.campaign(None)
+    await campaign.imports([world.person(line, ref="same") for line in range(1, 10_003)])
+    with pytest.raises(ActionError, match=r"more than 10,000 rows carry these ids; name lines \(line:12\) instead"):
+        await _apply(campaign, Order("again", "Retry", Selection(recipients=["same"])))
+
+
+async def _named_dead_letters(world: World) -> Campaign:
+    """Four people in batches of two, called ada, bea, cid and dan, who all failed."""
+    campaign = await world.campaign(None)
+    people = [world.person(line, ref=ref) for line, ref in enumerate(("ada", "bea", "cid", "dan"), 1)]
+    await campaign.imports(people, chunk=2)
+    for _ in range(2):
+        batch = await campaign.claim()
+        await campaign.begin(batch, (1, 2))
+        await campaign.end(batch, 1, "failed", reason="permanent", code="550")
+        await campaign.end(batch, 2, "failed", reason="retries_exhausted", code="421")
+        await campaign.release(batch)
+    return campaign

@@ -23,6 +23,7 @@ _DEFINERS = {"own_namespace", "is_own_batch", "lease_slots", "pause_provider"} |
     "forget_spool",
     "campaign_links",
 }
+_FOR_THE_CONSOLE = {"viewed_namespaces", "namespaces_in_use"}
 # of applications, and of nobody else
 _FOR_APPLICATIONS = {"enqueue"}
 _FOR_TENANTS = (
@@ -153,7 +154,7 @@ async def test_functions_are_pinned_and_only_those_for_tenants_are_theirs(estate
     )
     # those of the gateway are for its own login: test_gateway_store.py
     definers = {row["name"] for row in rows if row["definer"] and not row["name"].startswith("gateway_")}
-    assert definers == _DEFINERS | _FOR_APPLICATIONS
+    assert definers == _DEFINERS | _FOR_APPLICATIONS | _FOR_THE_CONSOLE
     assert {row["name"] for row in rows if row["theirs"]} == _FOR_TENANTS & {row["name"] for row in rows}
     # the key's function is inlined, as one with settings is not
     assert {row["name"] for row in rows if not row["pinned"]} == {"delivery_key"}

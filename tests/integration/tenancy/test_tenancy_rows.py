@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _COMMON = {"store", "schema_migrations"}
 # nothing in them is for a tenant
 _CLOSED = {"tenants", "pace_shares", "receipts", "link_keys", "gateway_tokens"}
+# of logins that are no namespace's; nobody but the owner sees them
+_LOGINS = {"consoles"}
 _TABLES = (
     "providers", "pace_limits", "pace_shares", "campaigns", "channels", "recipients", "batches", "deliveries",
     "attempts", "import_rejects", "import_spool", "workers", "suppressions", "opt_outs", "actions", "streams", "inbox", "contacts",
@@ -45,8 +47,14 @@ async def test_no_table_is_forgotten(owner: Connection) -> None:
             " WHERE relnamespace = 'sendonce'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')"
         )
     ).fetchall()
-    assert {row["relname"] for row in rows if row["relrowsecurity"]} == set(_TABLES)
+    assert {row["relname"] for row in rows if row["relrowsecurity"]} == set(_TABLES) | _LOGINS
     assert {row["relname"] for row in rows if not row["relrowsecurity"]} == _COMMON
+
+
+@pytest.mark.parametrize("table", sorted(_LOGINS))
+async def test_a_namespace_sees_no_other_kind_of_login(estate: Estate, table: str) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        await _all(estate.shop, table)
 
 
 @pytest.mark.parametrize("table", [table for table in _TABLES if table not in _CLOSED])

@@ -9,7 +9,6 @@ from tests.operator_cases.action_states import ACTION, APPLIED, STATES, looked
 from tests.operator_cases.health import argocd, kstatus
 from tests.operator_cases.situations import COMPLETE, NOW, SENDING, conditions
 
-from sendonce_cli.orders import order_of as order_of_document
 from sendonce_operator.decisions import refusal
 from sendonce_operator.decisions.actions import (
     ActionSituation,
@@ -18,11 +17,11 @@ from sendonce_operator.decisions.actions import (
     applied_event,
     early,
     is_over,
-    order_of,
+    requester,
 )
 from sendonce_operator.decisions.facts import Refusal
 from sendonce_store.actions import Applied
-from sendonce_store.spec import ActionSpec, ActionStatus, Metadata, NotificationAction
+from sendonce_store.spec import ActionSpec, ActionStatus
 
 
 def again(before: ActionSituation, **changes: Any) -> ActionSituation:
@@ -75,29 +74,10 @@ def test_changes_that_are_told() -> None:
     assert told(looked(refusal=Refusal("CampaignNotFound", "x", stalled=True))) == [("Warning", "Stalled")]
 
 
-ORDERS: list[dict[str, Any]] = [
-    {"type": "Retry"},
-    {"type": "Resume"},
-    {"type": "Promote"},
-    {"type": "Resolve", "resolveAs": "Resend"},
-    {
-        "type": "Retry",
-        "deliveries": {
-            "states": ["Failed", "Cancelled"],
-            "reasons": ["RetriesExhausted", "Permanent"],
-            "codes": ["4.2.2"],
-            "channels": ["Email", "SMS"],
-            "limit": 500,
-        },
-    },
-]
-
-
-@pytest.mark.parametrize("wire", ORDERS)
-def test_an_order_is_the_one_that_the_command_line_gives(wire: dict[str, Any]) -> None:
-    spec = ActionSpec.from_wire(wire | {"campaignRef": {"name": "spring"}})
-    document = NotificationAction(metadata=Metadata(name="a"), spec=spec)
-    assert order_of("a", spec, 32.0) == replace(order_of_document(document), patience=32.0)
+def test_who_ordered_it_is_who_the_console_says() -> None:
+    assert requester(ACTION) is None
+    asked = replace(ACTION, annotations={"sendonce.dev/requested-by": " mia@example.com "})
+    assert requester(asked) == "mia@example.com"
 
 
 def test_the_campaign_is_told_too() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sendonce_operator.decisions.masking import clipped, mask, mask_foreign
+from sendonce_store.masking import clipped, mask, mask_foreign
 
 SAID = [
     ("550 <jane.doe@example.com> unknown", "550 <j***@example.com> unknown"),

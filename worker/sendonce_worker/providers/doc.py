@@ -1,11 +1,12 @@
 """The classification tables of docs/providers.md, written from the data that decides.
 
 ``python -m sendonce_worker.providers.doc docs/providers.md`` rewrites the part of that file between the two marks.
-A test fails when file and data differ.
+Another file gets the same as JSON, which the console shows. A test fails when a file and the data differ.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,6 +47,26 @@ def renewed(text: str) -> str:
     if not found:
         raise ValueError(f"the file needs the two marks {BEGIN} and {END}")
     return before + tables() + after
+
+
+def classification() -> dict[str, list[dict[str, str]]]:
+    """Type of provider → rows: what is answered, what that is taken for, and why. The first row that matches counts."""
+    statuses = [_described(("status",), _status_row(rule)) for rule in STATUS_RULES]
+    smtp = [_described(("reply to", "code", "enhanced code", "words"), _smtp_row(rule)) for rule in RULES]
+    found = {"HTTP": statuses, "SMTP": smtp}
+    for kind in NAMED:
+        found[str(kind)] = [
+            _described(("status", "code", "words"), _api_row(row)) for row in api_of(kind).table
+        ] + statuses
+    return found
+
+
+def _described(names: tuple[str, ...], cells: tuple[str, ...]) -> dict[str, str]:
+    """A row of a table in words: its first cells by name, then the verdict and why."""
+    told = zip(names, cells, strict=False)
+    said = ", ".join(f"{name} {cell.strip('`')}" for name, cell in told if cell and cell != "any")
+    verdict, why = cells[len(names) :]
+    return {"answer": said.replace("\\|", "|") or "anything else", "verdict": verdict, "why": why}
 
 
 def _status_row(rule: StatusRule) -> tuple[str, ...]:
@@ -104,10 +125,12 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def main(path: Path) -> None:
-    """Rewrite the file's generated part."""
+def main(path: Path, data: Path | None = None) -> None:
+    """Rewrite the file's generated part, and the data."""
     path.write_text(renewed(path.read_text("utf-8")), "utf-8")
+    if data is not None:
+        data.write_text(json.dumps(classification(), indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:3]))

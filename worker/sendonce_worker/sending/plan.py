@@ -9,9 +9,9 @@ from sendonce_rendering import CompiledMessage
 from sendonce_store.campaigns import Channel
 from sendonce_store.rows import Fallback, Repeats, Terms
 from sendonce_store.spec import CampaignSpec, UncertainPolicy, UnknownTimezonePolicy
+from sendonce_worker.linking import Linking
 from sendonce_worker.metrics import DeliverySeries, ProviderSeries
 from sendonce_worker.providers.base import BatchProvider, Provider
-from sendonce_worker.sending.linking import Linking
 from sendonce_worker.sending.outcomes import Backoff, Rules
 from sendonce_worker.sending.pacer import Pacer
 from sendonce_worker.sending.quiet_hours import QuietHours

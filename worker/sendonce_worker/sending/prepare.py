@@ -8,8 +8,8 @@ from datetime import datetime
 
 from sendonce_rendering import Content, RenderError
 from sendonce_store.rows import Row, Unsent
-from sendonce_store.spec.channels import ADDRESS_COLUMNS, Channel
-from sendonce_worker.sending.linking import Linking
+from sendonce_store.spec.channels import Channel
+from sendonce_store.variables import template_variables
 from sendonce_worker.sending.phone_zones import zone_of_phone
 from sendonce_worker.sending.plan import ChannelPlan
 from sendonce_worker.sending.quiet_hours import QuietHours, own_hours, quiet_until
@@ -63,17 +63,3 @@ def _assumed_zone(row: Row, hours: QuietHours | None) -> str | None:
         return None
     phone = row.addresses.get(Channel.SMS.value) if hours.guess else None
     return (zone_of_phone(phone[0]) if phone else None) or hours.default_zone
-
-
-def template_variables(row: Row, links: Linking | None = None) -> dict[str, object]:
-    """The names a template may use: the sender's own columns, those with a meaning to us, and links that it asks for.
-
-    A column that is absent is left out, so that a template that needs it fails for this person alone.
-    """
-    known: dict[str, object] = {
-        ADDRESS_COLUMNS[Channel(channel)]: addresses[0] for channel, addresses in row.addresses.items()
-    }
-    reserved = {"id": row.ref, "timezone": row.timezone, "locale": row.locale}
-    known.update({name: value for name, value in reserved.items() if value is not None})
-    made = {} if links is None else links.variables(row)
-    return {**row.variables, **made, **known}

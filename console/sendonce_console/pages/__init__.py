@@ -1,0 +1,1 @@
+"""The pages for people, by subject. Each module has a table `routes`."""
