@@ -35,6 +35,10 @@
   value: {{ $console.proxyHops | int | quote }}
 - name: SENDONCE_CONSOLE_CONNECTIONS
   value: {{ $console.connections | int | quote }}
+{{- with .Values.gateway.publicUrl }}
+- name: SENDONCE_GATEWAY_URL
+  value: {{ . | quote }}
+{{- end }}
 - name: SENDONCE_CONSOLE_LEVERS
   value: {{ $console.levers | quote }}
 - name: SENDONCE_LOG_LEVEL

@@ -9,7 +9,7 @@ import webbrowser
 import click
 
 from sendonce_cli.exits import CliError, Exit
-from sendonce_cli.options import StoreChoice, store_options
+from sendonce_cli.options import StoreChoice, gateway_option, store_options
 from sendonce_cli.stores import Store
 from sendonce_console.access.local import LocalDoor
 from sendonce_console.levers.local import LocalLevers
@@ -37,13 +37,14 @@ _HOST = "127.0.0.1"
 @click.command("console", epilog=_EPILOG)
 @click.option("--port", type=click.IntRange(0, 65_535), default=8642, show_default=True, help="Port; 0: any free one.")
 @click.option("--open", "show", is_flag=True, help="Open the page in your browser.")
+@gateway_option
 @store_options
-def console_command(*, port: int, show: bool, store: StoreChoice) -> int:
+def console_command(*, port: int, show: bool, gateway: str | None, store: StoreChoice) -> int:
     """Serve the console on this machine: campaigns, people, dead letters and levers in a browser. Ctrl-C ends it."""
-    return asyncio.run(_serve(store, port, show=show))
+    return asyncio.run(_serve(store, port, gateway, show=show))
 
 
-async def _serve(choice: StoreChoice, port: int, *, show: bool) -> int:
+async def _serve(choice: StoreChoice, port: int, gateway: str | None, *, show: bool) -> int:
     async with Store(choice) as store:
         if not store.exists:
             hint = "`sendonce run` makes one; or name a database with --database"
@@ -52,13 +53,13 @@ async def _serve(choice: StoreChoice, port: int, *, show: bool) -> int:
             await store.migrate()
         async with store.connection():
             pass  # it can be used, and its schema is this program's
-        await _serve_store(await store.dsn(), port, show=show)
+        await _serve_store(await store.dsn(), port, gateway, show=show)
     return Exit.OK
 
 
-async def _serve_store(dsn: str, port: int, *, show: bool) -> None:
+async def _serve_store(dsn: str, port: int, gateway: str | None, *, show: bool) -> None:
     token = secrets.token_urlsafe(24)
-    settings = ConsoleSettings(dsn=dsn, key=secrets.token_bytes(32), host=_HOST, port=port)
+    settings = ConsoleSettings(dsn=dsn, key=secrets.token_bytes(32), host=_HOST, port=port, gateway_url=gateway)
 
     def ready(host: str, taken: int) -> None:
         url = f"http://{host}:{taken}/?token={token}"

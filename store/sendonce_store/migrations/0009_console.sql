@@ -34,6 +34,36 @@ BEGIN
   SELECT f.namespace FROM found f WHERE f.namespace IS NOT NULL;
 END $$;
 
+-- As in migration 0008, and for the console, which shows again what went out: of the namespaces that it set, and nothing is
+-- settled by it.
+CREATE OR REPLACE FUNCTION sendonce.campaign_links(campaign bigint, wanted_url text)
+RETURNS TABLE (url text, namespace text, key_id bytea, key bytea)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  looks boolean := EXISTS (SELECT FROM sendonce.consoles c WHERE c.role = session_user::text);
+  own text[];
+  known record;
+BEGIN
+  IF looks THEN
+    own := coalesce(sendonce.viewed_namespaces(), '{}');
+  ELSIF sendonce.acting_for() IS NOT NULL THEN
+    own := ARRAY[sendonce.acting_for()];
+  END IF;
+  SELECT c.namespace, c.links_url INTO known FROM sendonce.campaigns c
+   WHERE c.id = campaign AND (own IS NULL OR c.namespace = ANY (own));
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'campaign % is not for namespace %', campaign, array_to_string(own, ', ') USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  IF known.links_url IS NULL AND wanted_url IS NOT NULL AND NOT looks THEN
+    UPDATE sendonce.campaigns c
+       SET links_url = wanted_url,
+           links_key = CASE WHEN wanted_url <> '' THEN sendonce.current_link_key(known.namespace) END
+     WHERE c.id = campaign AND c.links_url IS NULL;
+  END IF;
+  RETURN QUERY SELECT c.links_url, k.namespace, k.id, k.key
+                 FROM sendonce.campaigns c JOIN sendonce.link_keys k ON k.id = c.links_key WHERE c.id = campaign;
+END $$;
+
 -- One login, made by `sendonce tenant console`; asked again, it gets another password. `verifier` is the password as the
 -- server keeps it.
 CREATE FUNCTION sendonce.console_login() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$

@@ -52,14 +52,14 @@ def _parts(proof: Proof, title: str) -> Iterator[str]:
     yield f"<h1>{escape(title)}</h1>"
     yield _verdict(proof)
     yield _facts(_campaign(proof))
-    yield _section("People", _table(["", "rows"], _people(proof)))
+    yield _section("People", _table(["what", "rows"], _people(proof)))
     yield _section(
         "Deliveries", _table(["channel", "total", *STATES, "first hand-off", "last hand-off"], _tallies(proof))
     )
     if proof.reasons:
         yield _section("Not sent, and why", _table(_REASON_TITLES, map(_reason, proof.reasons)))
     yield _section(
-        "Duplicates", f"<p>{escape(proof.duplicates.how)}</p>", _table(["", "deliveries"], _duplicates(proof))
+        "Duplicates", f"<p>{escape(proof.duplicates.how)}</p>", _table(["what", "deliveries"], _duplicates(proof))
     )
     yield _section("What is not known", _list(proof.unknown))
     content = [(one.channel, one.language or "–", one.sha256) for one in proof.content]
@@ -67,7 +67,7 @@ def _parts(proof: Proof, title: str) -> Iterator[str]:
     if proof.acts:
         yield _section("Orders by people", _table(_ACT_TITLES, map(_act, proof.acts)))
     sums = [(one.what, one.found, one.expected, "yes" if one.holds else "NO") for one in proof.sums]
-    yield _section("Sums", _table(["", "found", "expected", "same"], sums))
+    yield _section("Sums", _table(["what", "found", "expected", "same"], sums))
     yield _end(proof)
 
 
@@ -168,7 +168,9 @@ def _list(sentences: Sequence[str]) -> str:
 def _table(titles: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     head = "".join(f'<th scope="col">{escape(title)}</th>' for title in titles)
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>'
+    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    # it may be wider than the screen: then it is moved with the arrow keys
+    return f'<div class="wide" role="group" tabindex="0" aria-label="{escape(", ".join(titles))}">{table}</div>'
 
 
 def _cell(value: Cell) -> str:

@@ -32,7 +32,8 @@ BEGIN
       sendonce.attempts, sendonce.import_rejects, sendonce.workers, sendonce.suppressions, sendonce.opt_outs,
       sendonce.actions TO %1$I;
     REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sendonce FROM PUBLIC, %1$I;
-    GRANT EXECUTE ON FUNCTION sendonce.viewed_namespaces(), sendonce.own_namespace(), sendonce.namespaces_in_use() TO %1$I',
+    GRANT EXECUTE ON FUNCTION sendonce.viewed_namespaces(), sendonce.own_namespace(), sendonce.namespaces_in_use(),
+      sendonce.campaign_links(bigint, text) TO %1$I',
     console);
   FOREACH seen IN ARRAY ARRAY['campaigns', 'channels', 'recipients', 'batches', 'deliveries', 'attempts', 'import_rejects',
                               'workers', 'suppressions', 'opt_outs', 'actions', 'providers', 'pace_limits'] LOOP
