@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from enum import Enum
 
 import click
 import yaml
@@ -15,7 +13,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sendonce_store.spec.base import wire_name
+from sendonce_store.plain_data import as_data
 
 __all__ = ["as_data", "console", "emit", "moment", "table"]
 
@@ -38,27 +36,6 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _PIPE_WIDTH
     return Console(file=stream, width=width, highlight=False, soft_wrap=width is not None)
-
-
-def as_data(value: object) -> object:
-    """Plain JSON data: records with camelCase names, times in ISO 8601, bytes in hex."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {wire_name(field.name): as_data(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): as_data(item) for key, item in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return [as_data(item) for item in value]
-    return _scalar(value)
-
-
-def _scalar(value: object) -> object:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.hex()
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
