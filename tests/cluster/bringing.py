@@ -6,6 +6,7 @@ notices. That costs 10 seconds and 600 MB per process; a shared one would cost e
 """
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from tests.cluster.levels import CONTROL_PLANE, Choice, Source
 from tests.cluster.reach import Cluster, kubectl_program
 from tools.cluster import kind, places, programs
 from tools.cluster.down import down
+from tools.cluster.errors import ClusterError
 from tools.cluster.kubeconfig import CONTEXT, path_for_people
 from tools.cluster.needs import find
 from tools.cluster.parts import known
@@ -36,8 +38,12 @@ def remove_orphans() -> None:
     """Take down what test processes left behind that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}-*-*-*"):
         *_, pid, started = folder.name.split("-")
-        if not is_alive(Process(int(pid), started)):
+        if is_alive(Process(int(pid), started)):
+            continue
+        try:
             down(folder)
+        except ClusterError:  # it was killed while it went down, and its record was gone already
+            shutil.rmtree(folder)
 
 
 @contextmanager

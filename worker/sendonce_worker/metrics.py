@@ -56,7 +56,7 @@ class WorkerMetrics:
         labels = ProviderSeries._fields
         self._send_duration = Histogram(
             "sendonce_send_duration_seconds",
-            "Time from handing a message to the provider to its answer.",
+            "Time from handing a message, or several in one request, to the provider to its answer.",
             labels,
             registry=registry,
             buckets=_SEND_SECONDS,

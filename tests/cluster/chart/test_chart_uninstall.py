@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.cluster.chart.conftest import Room
+from tools.cluster.waiting import until
 
 from sendonce_cli.chart.api import Api
 from sendonce_cli.chart.leaving import ANNOTATION, FINALIZER, Leaving, Policy
@@ -43,7 +44,8 @@ def campaign(room: Room, name: str, status: dict[str, Any] | None) -> None:
 
 @pytest.fixture
 def leaving(room: Room, tmp_path: Path) -> Any:
-    """Return what makes an uninstall by its policy, as the hook's ServiceAccount."""
+    """Return what makes an uninstall by its policy, as the hook's ServiceAccount, in a cluster without campaigns."""
+    until(lambda: not objects_of(room), "what other tests have applied is gone", seconds=90)
     assert room.install().returncode == 0
     hooks = [one for one in yaml.safe_load_all(room.helm("get", "hooks", "sendonce").stdout) if one]
     rights = [one for one in hooks if one["metadata"]["name"] == "sendonce-uninstall" and one["kind"] != "Job"]
@@ -67,6 +69,10 @@ def leaving(room: Room, tmp_path: Path) -> Any:
     for name in names:
         room.kubectl("patch", name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
         room.kubectl("delete", name)
+
+
+def objects_of(room: Room) -> str:
+    return room.cluster.kubectl("get", "nc,np", "--all-namespaces", "-o", "name")
 
 
 def replicas(room: Room) -> str:

@@ -9,7 +9,9 @@ import pytest
 from tests.console_cases.town import campaign_document
 
 if TYPE_CHECKING:
-    from tests.cluster.console.conftest import Signed
+    from collections.abc import Iterator
+
+    from tests.cluster.console.conftest import Signed, Staff
 
 pytestmark = pytest.mark.control_plane
 
@@ -31,6 +33,13 @@ def campaign_object(signed: Signed) -> None:
     wire = campaign_document(signed.staff.shop, "spring").to_wire()
     wire.pop("status", None)
     signed.staff.cluster.kubectl("apply", "-f", "-", stdin=json.dumps(wire))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(staff: Staff) -> Iterator[None]:
+    """Take away what was applied."""
+    yield
+    staff.cluster.kubectl("delete", "nc,na", "--all", "-n", staff.shop, "--timeout=60s")
 
 
 async def test_an_order_is_an_action_that_says_for_whom(signed: Signed) -> None:

@@ -13,11 +13,19 @@ from importlib.metadata import distributions
 OURS = (
     "sendonce_cli",
     "sendonce_console",
+    "sendonce_gateway",
     "sendonce_operator",
     "sendonce_rendering",
     "sendonce_store",
     "sendonce_worker",
 )
+# of what all programs have, the modules that only some of them use, and what those need beside
+USED_BY_SOME = {
+    "sendonce_store.addresses": "phonenumbers",
+    "sendonce_store.gateway": "cryptography",
+    "sendonce_store.link_tokens": "cryptography",
+    "sendonce_store.tracing": "phonenumbers",
+}
 TOOLS = ("cc", "gcc", "g++", "clang", "ld", "make", "pip", "pip3", "git", "curl", "wget")
 INSTALLERS = ("pip", "ensurepip", "setuptools", "wheel")
 READ_ONLY = ("", "/tmp", "/opt/sendonce/app", ".")  # noqa: S108 - nothing is written there
@@ -36,7 +44,13 @@ def imported(package: str) -> list[str]:
     """Import all modules of a package, and name them."""
     found = pkgutil.walk_packages(import_module(package).__path__, f"{package}.")
     names = [module.name for module in found if not module.name.endswith("__main__")]
-    return [import_module(name).__name__ for name in names]
+    return [import_module(name).__name__ for name in names if is_used(name)]
+
+
+def is_used(module: str) -> bool:
+    """Whether it is for a program that has what it needs."""
+    needed = [need for part, need in USED_BY_SOME.items() if f"{module}.".startswith(f"{part}.")]
+    return all(has(need) for need in needed)
 
 
 def found_program(name: str) -> bool:

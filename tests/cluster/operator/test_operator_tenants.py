@@ -12,7 +12,7 @@ import pytest_asyncio
 import yaml
 from tests.cluster.operator.stage import Stage, campaign, provider
 
-from sendonce_store.connection import connect
+from sendonce_store.connection import StoreUnavailableError, connect
 
 SECRET = "sendonce-store"
 MANIFEST = Path(__file__).resolve().parents[3] / "deploy" / "operator.yaml"
@@ -30,7 +30,18 @@ async def until_the_secret_is_there(stage: Stage) -> str:
         return bool(await data_of(stage))
 
     await stage.until_true(is_there, f"Secret {SECRET} is there")
-    return (await data_of(stage))["dsn"]
+    dsn = (await data_of(stage))["dsn"]
+
+    async def is_good() -> bool:
+        """The login comes with the commit, a moment behind the Secret: what can't be written makes no login."""
+        try:
+            async with await connect(dsn):
+                return True
+        except StoreUnavailableError:
+            return False
+
+    await stage.until_true(is_good, "the login can be used")
+    return dsn
 
 
 async def add_elsewhere(dsn: str) -> None:

@@ -141,8 +141,9 @@ async def dsn(admin_dsn: str, seeded: tuple[str, Town]) -> AsyncIterator[str]:
 
 @pytest_asyncio.fixture
 async def conn(dsn: str) -> AsyncIterator[Connection]:
-    """Yield the owner's connection to the fresh database."""
+    """Yield the owner's connection to the fresh database, in which the workers live."""
     connection = await connect(dsn)
+    await connection.execute("UPDATE sendonce.workers SET heartbeat_at = now() WHERE stopped_at IS NULL")
     yield connection
     await connection.close()
 
