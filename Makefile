@@ -1,7 +1,7 @@
 # Every target sets up what it needs from a bare checkout: Python 3.11 or newer and make are all that must be there.
 
 PYTHON ?= python3
-JOBS ?= 2
+JOBS ?= 3
 RUNS ?= 20
 SEED ?= 1
 PG ?= 14

@@ -30,6 +30,7 @@ import kopf
 from prometheus_client import CollectorRegistry, disable_created_metrics, start_http_server
 
 from sendonce_operator.active import ActiveLoop
+from sendonce_operator.aside import aside
 from sendonce_operator.cluster import open_cluster
 from sendonce_operator.desk import Desk
 from sendonce_operator.digests import Digests
@@ -44,6 +45,8 @@ from sendonce_store.environment import SettingsError
 
 logger = logging.getLogger(__name__)
 CONFIGURATION = 2
+# what kopf has to end in, once a watch has failed
+END_SECONDS = 10.0
 PREFIX = "operator.sendonce.dev"
 
 
@@ -197,11 +200,16 @@ def complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         loop.default_exception_handler(context)
 
 
-async def watch(desk: Desk, settings: OperatorSettings, stop: Future[None]) -> None:
-    """Let kopf watch until told to stop. Raises what kopf ends with: a watch that fails ends all of it."""
+async def watch(desk: Desk, settings: OperatorSettings, stop: Future[None], ending: Future[None]) -> None:
+    """Let kopf watch until told to stop. Raises what kopf ends with: a watch that fails ends all of it.
+
+    `ending` is done once it begins to end; that it has ended may be later, or never: its other watches may wait for a
+    session that it has closed.
+    """
     port = settings.health_port
     asyncio.get_running_loop().set_exception_handler(complain)
-    await kopf.operator(
+    before = asyncio.all_tasks()
+    tasks = await kopf.spawn_tasks(
         registry=register(desk, settings),
         settings=kopf_settings(),
         standalone=True,
@@ -212,6 +220,15 @@ async def watch(desk: Desk, settings: OperatorSettings, stop: Future[None]) -> N
         identity=cast("Any", settings.identity),
         liveness_endpoint=f"http://0.0.0.0:{port}/healthz" if port is not None else None,
     )
+    for task in tasks:
+        task.add_done_callback(lambda _: settle(ending))
+    await kopf.run_tasks(tasks, ignored=before)
+
+
+def settle(future: Future[None]) -> None:
+    """Mark it as done, if it is not."""
+    with contextlib.suppress(InvalidStateError):
+        future.set_result(None)
 
 
 # --- the program -----------------------------------------------------------------------------------------------------
@@ -250,19 +267,21 @@ async def run(settings: OperatorSettings, metrics: OperatorMetrics) -> int:
 
 
 async def watching(desk: Desk, settings: OperatorSettings, stop: asyncio.Event) -> bool:
-    """Let kopf watch until `stop`; False if it ended by itself, which ends everything else too."""
+    """Let kopf watch, in a thread, until `stop`; False if it ended by itself, which ends everything else too."""
     flag: Future[None] = Future()
-    thread = asyncio.create_task(asyncio.to_thread(asyncio.run, watch(desk, settings, flag)))
-    told = asyncio.create_task(stop.wait())
-    await asyncio.wait({thread, told}, return_when=asyncio.FIRST_COMPLETED)
+    ending: Future[None] = Future()
+    ended = asyncio.wrap_future(aside(lambda: asyncio.run(watch(desk, settings, flag, ending))))
+    signs: list[asyncio.Future[Any]] = [ended, asyncio.wrap_future(ending), asyncio.ensure_future(stop.wait())]
+    await asyncio.wait(signs, return_when=asyncio.FIRST_COMPLETED)
     asked = stop.is_set()
-    with contextlib.suppress(InvalidStateError):
-        flag.set_result(None)
+    settle(flag)
     stop.set()
-    try:
-        await thread
-    except Exception:
-        logger.exception("the watches have failed; the process ends, to be started anew")
+    await asyncio.wait({ended}, timeout=None if asked else END_SECONDS)
+    if not ended.done():
+        logger.error("the watches have failed, and some don't end; the process does, to be started anew")
+        return False
+    if (error := ended.exception()) is not None:
+        logger.error("the watches have failed; the process ends, to be started anew", exc_info=error)
         return False
     return asked
 
