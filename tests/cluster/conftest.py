@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(level)
                 # Starting counts: 10 seconds on an idle machine, more beside other work.
-                item.add_marker(pytest.mark.timeout(300))
+                item.add_marker(pytest.mark.timeout(900))
                 if _choice(level).source is None:
                     item.add_marker(pytest.mark.skip(reason=_prefix(level) + _choice(level).description))
 

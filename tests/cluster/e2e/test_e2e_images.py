@@ -90,7 +90,7 @@ def probed(node: Cluster, images: dict[str, str], space: str) -> dict[str, Objec
     version = pod("cli", images, args=["--version"]) | {"metadata": {"name": "version"}}
     node.kubectl("-n", space, "apply", "-f-", stdin=as_list(*probes, simulator, version))
     for program in PROGRAMS:
-        node.kubectl("-n", space, "wait", f"pod/{program}", SUCCEEDED, "--timeout=200s")
+        node.kubectl("-n", space, "wait", f"pod/{program}", SUCCEEDED, "--timeout=280s")
     return {program: json.loads(node.kubectl("-n", space, "logs", program)) for program in PROGRAMS}
 
 
