@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from sendonce_gateway.settings import GatewaySettings
-from sendonce_store.connection import SESSION_SETTINGS, Connection, StoreUnavailableError
+from sendonce_store.connection import KEEPALIVES, SESSION_SETTINGS, Connection, StoreUnavailableError
 
 # a request is answered within seconds, or not at all; the latest setting counts
 _SESSION = f"{SESSION_SETTINGS} -c statement_timeout=10s -c lock_timeout=5s"
@@ -59,9 +59,6 @@ def _how_to_connect() -> dict[str, Any]:
         "row_factory": dict_row,
         "application_name": "sendonce-gateway",
         "connect_timeout": 10,
-        "keepalives_idle": 5,
-        "keepalives_interval": 3,
-        "keepalives_count": 3,
-        "tcp_user_timeout": 15_000,
         "options": _SESSION,
+        **KEEPALIVES,
     }

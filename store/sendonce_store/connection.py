@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
@@ -20,6 +21,14 @@ SESSION_SETTINGS = (
     "-c idle_in_transaction_session_timeout=10s "
     "-c client_connection_check_interval=5s -c default_transaction_isolation=read\\ committed"
 )
+
+# a peer that is gone without a word is noticed within seconds
+KEEPALIVES: Mapping[str, Any] = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
 
 
 class StoreUnavailableError(Exception):
@@ -43,11 +52,8 @@ async def connect(dsn: str, *, application_name: str = "sendonce", connect_timeo
             row_factory=dict_row,
             application_name=application_name,
             connect_timeout=connect_timeout,
-            keepalives_idle=5,
-            keepalives_interval=3,
-            keepalives_count=3,
-            tcp_user_timeout=15_000,
             options=SESSION_SETTINGS,
+            **KEEPALIVES,
         )
     except psycopg.Error as error:
         message = f"{_describe(dsn)} can't be used: {str(error).strip()}. Check that it runs and that the DSN is right."

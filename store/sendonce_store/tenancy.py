@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, LiteralString
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -104,7 +104,7 @@ async def _make(conn: Connection, namespace: str, kind: Kind, *, first: bool) ->
     _check_namespace(namespace)
     password = secrets.token_urlsafe(32)
     async with conn.transaction():
-        await begin_making(conn)
+        await _begin(conn)
         known = [row for row in await _logins(conn, namespace, kind) if row["retired_at"] is None]
         if first and known:
             message = f"namespace {namespace} has a login already ({known[-1]['role']}): rotate it for a new password"
@@ -120,17 +120,15 @@ async def _make_role(conn: Connection, namespace: str, password: str, kind: Kind
     try:
         await conn.execute(SQL["make_group"])
         await conn.execute(SQL["grant_rights"])
-        # made here, so that the password itself is in no log of the server
-        verifier = conn.pgconn.encrypt_password(password.encode(), b"", b"scram-sha-256").decode()
-        asked = {"namespace": namespace, "verifier": verifier, "kind": kind}
+        asked = {"namespace": namespace, "verifier": _verifier(conn, password), "kind": kind}
         cursor = await conn.execute(SQL["make_login"], asked)
     except psycopg.Error as error:
-        raise explained(error) from error
+        raise _explained(error) from error
     row = await cursor.fetchone()
     return str(row["role"]) if row else ""
 
 
-async def begin_making(conn: Connection) -> None:
+async def _begin(conn: Connection) -> None:
     """Look whether the session may make logins, and wait for whoever else does so. Raises TenancyError."""
     cursor = await conn.execute(SQL["who_asks"])
     row = await cursor.fetchone()
@@ -144,7 +142,7 @@ async def begin_making(conn: Connection) -> None:
     await conn.execute(SQL["one_at_a_time"], {"lock": ADVISORY_LOCK})
 
 
-def explained(error: psycopg.Error) -> Exception:
+def _explained(error: psycopg.Error) -> Exception:
     """The error of a role that is somebody else's, in words; any other as it is."""
     if error.sqlstate == NOT_OURS:
         return TenancyError(str(error.diag.message_primary))
@@ -175,7 +173,7 @@ def _tenant(row: Mapping[str, Any]) -> Tenant:
 async def retire(conn: Connection, namespace: str, kind: Kind = "worker") -> list[Removed]:
     """Lock out every login of a namespace but the newest, and drop their roles. Raises TenancyError."""
     async with conn.transaction():
-        await begin_making(conn)
+        await _begin(conn)
         rows = await _logins(conn, namespace, kind)
         current = [row["role"] for row in rows if row["retired_at"] is None]
         if not current:
@@ -189,7 +187,7 @@ async def retire(conn: Connection, namespace: str, kind: Kind = "worker") -> lis
 async def remove(conn: Connection, namespace: str, kind: Kind = "worker") -> list[Removed]:
     """Lock out a namespace and drop its roles; its rows stay. Raises TenancyError, also while a campaign goes on."""
     async with conn.transaction():
-        await begin_making(conn)
+        await _begin(conn)
         leaving = [row["role"] for row in await _logins(conn, namespace, kind)]
         if not leaving:
             message = f"namespace {namespace} has no login"
@@ -216,7 +214,7 @@ async def _retire(conn: Connection, roles: Sequence[str]) -> None:
         for role in roles:
             await conn.execute(SQL["retire_login"], {"role": role})
     except psycopg.Error as error:
-        raise explained(error) from error
+        raise _explained(error) from error
 
 
 async def _drop(conn: Connection, role: str) -> Removed:
@@ -254,18 +252,30 @@ def secret(login: Login, dsn: str, name: str | None = None) -> dict[str, Any]:
 
 
 async def gateway_login(conn: Connection) -> Login:
-    """Make the public gateway's login, which is for no namespace, or give it another password. Raises TenancyError.
+    """Make the public gateway's login, which is for no namespace, or give it another password. Raises TenancyError."""
+    sql = load("gateway")
+    return await program_login(conn, sql["make_login"], sql["grant_gateway"])
 
-    Sessions that it has go on; new ones need the new password.
+
+async def program_login(
+    conn: Connection, make: LiteralString, grant: LiteralString, password: str | None = None
+) -> Login:
+    """Make the login of a program that is for no namespace, or give it another password. Raises TenancyError.
+
+    `make` takes a verifier and returns the role. Sessions that it has go on; new ones need the new password.
     """
-    password = secrets.token_urlsafe(32)
+    password = password or secrets.token_urlsafe(32)
     async with conn.transaction():
-        await begin_making(conn)
-        verifier = conn.pgconn.encrypt_password(password.encode(), b"", b"scram-sha-256").decode()
+        await _begin(conn)
         try:
-            cursor = await conn.execute(load("gateway")["make_login"], {"verifier": verifier})
+            cursor = await conn.execute(make, {"verifier": _verifier(conn, password)})
             row = await cursor.fetchone()
-            await conn.execute(load("gateway")["grant_gateway"])
+            await conn.execute(grant)
         except psycopg.Error as error:
-            raise explained(error) from error
+            raise _explained(error) from error
     return Login("", str(row["role"]) if row else "", password)
+
+
+def _verifier(conn: Connection, password: str) -> str:
+    """The password as the server keeps it; made here, so that the password itself is in no log of the server."""
+    return conn.pgconn.encrypt_password(password.encode(), b"", b"scram-sha-256").decode()
