@@ -22,15 +22,15 @@ import psycopg
 from aiohttp import web
 
 from sendonce_gateway.bodies import read_body
-from sendonce_gateway.clients import client_of
-from sendonce_gateway.limits import RateLimiter
 from sendonce_gateway.metrics import GatewayMetrics
 from sendonce_gateway.problems import Problem
 from sendonce_gateway.settings import GatewaySettings
 from sendonce_gateway.store import Pool
 from sendonce_store import gateway
+from sendonce_store.callers import caller_of
 from sendonce_store.gateway import Enqueued
 from sendonce_store.gateway_tokens import digest_of
+from sendonce_store.rate_limits import RateLimiter
 
 __all__ = ["enqueue_routes"]
 
@@ -75,7 +75,8 @@ def enqueue_routes(pool: Pool, settings: GatewaySettings, metrics: GatewayMetric
     good: OrderedDict[bytes, None] = OrderedDict()  # tokens of late: whoever has one is not held up by who guesses
 
     async def post(request: web.Request) -> web.Response:
-        digest, client = digest_of(token_of(request)), client_of(request, settings.proxies)
+        client = caller_of(request.headers.getall("X-Forwarded-For", []), request.remote, settings.proxies)
+        digest = digest_of(token_of(request))
         _pass(per_token.take(digest))
         if digest not in good:
             _pass(misses.wait(client))

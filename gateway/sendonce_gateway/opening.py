@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from sendonce_gateway.clients import client_of
-from sendonce_gateway.limits import RateLimiter
 from sendonce_gateway.problems import Problem
 from sendonce_gateway.settings import GatewaySettings
 from sendonce_gateway.store import Pool
 from sendonce_store import gateway
+from sendonce_store.callers import caller_of
 from sendonce_store.gateway import Known
 from sendonce_store.link_tokens import InvalidTokenError, Purpose, Sealer, Wish, key_id_of
+from sendonce_store.rate_limits import RateLimiter
 
 __all__ = ["Opened", "Opener"]
 
@@ -64,7 +64,8 @@ class Opener:
 
     async def open(self, request: web.Request) -> Opened:
         """What the request's link is for. Raises Problem: 404, 410, 429."""
-        token, client = request.match_info["token"], client_of(request, self._proxies)
+        client = caller_of(request.headers.getall("X-Forwarded-For", []), request.remote, self._proxies)
+        token = request.match_info["token"]
         _pass(self._per_link.take(token))
         try:
             known = await self._key(key_id_of(token), client)

@@ -280,7 +280,7 @@ MUTANTS = (
     Mutant("gateway", "a revoked key is good", f"{_GATEWAY}/opening.py", "        if known.revoked:", "        if False:", "revoked"),
     Mutant("gateway", "a link may be pressed without end", f"{_GATEWAY}/opening.py", "        _pass(self._per_link.take(token))\n", "", "then_it_is_enough"),
     Mutant("gateway", "links may be guessed without end", f"{_GATEWAY}/opening.py", "            _pass(self._misses.take(client))\n", "", "who_guesses"),
-    Mutant("gateway", "a client says who it is", f"{_GATEWAY}/clients.py", "return hops[-proxies]", "return hops[0]", "in_front_of_the_proxy"),
+    Mutant("gateway", "a client says who it is", "store/sendonce_store/callers.py", "hops[-proxies]", "hops[0]", "in_front_of_the_proxy"),
     Mutant("gateway", "topics of others are shown", _OUTSIDE, "d.campaign_id = r.id AND d.channel = of_channel AND d.address = of_address)", "d.campaign_id = r.id)", "nothing_else"),
     Mutant("gateway", "opt-outs of others are shown", _OUTSIDE, "WHERE o.namespace = of_namespace AND o.channel = of_channel AND o.address = of_address AND o.category = of_category\n  )", "WHERE o.namespace = of_namespace\n  )", "nothing_else"),
     Mutant("gateway", "a topic that was not on the page is changed", f"{_GATEWAY}/preferences.py", "for topic in topics[1:] if topic.name in known]", "for topic in topics[1:]]", "on_the_page"),

@@ -10,23 +10,25 @@ import hashlib
 import math
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from sendonce_console.access import sign_in
-from sendonce_console.access.limits import Limiter
 from sendonce_console.access.reviews import Identity, Reviews
 from sendonce_console.access.sessions import Sessions
 from sendonce_console.access.viewer import What
 from sendonce_console.settings import ConsoleSettings
 from sendonce_console.web.problems import ProblemError
 from sendonce_console.web.templating import address
+from sendonce_store.callers import caller_of
+from sendonce_store.rate_limits import RateLimiter
 
 if TYPE_CHECKING:
     from sendonce_console.console import Console
 
-# tries that failed: of one address, and of all
+# tries that failed, and as many at once at the beginning: of one address, and of all
 PER_MINUTE, ALL_PER_MINUTE = 10, 300
 LONGEST_TOKEN = 16_384
 MOST_GOOD = 10_000
@@ -53,6 +55,24 @@ class KubernetesViewer:
         return everywhere or await self._reviews.may(self._identity, namespace, what)
 
 
+class Tries:
+    """Tokens that were not accepted: how many of one address, and how many of all."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """None yet. `clock` in seconds, growing."""
+        self._own = RateLimiter(PER_MINUTE / 60, PER_MINUTE, clock=clock)
+        self._all = RateLimiter(ALL_PER_MINUTE / 60, ALL_PER_MINUTE, slots=1, clock=clock)
+
+    def wait(self, caller: str) -> float:
+        """Seconds until the address may try; 0: now."""
+        return max(self._own.wait(caller), self._all.wait(None))
+
+    def note(self, caller: str) -> None:
+        """One try that failed."""
+        self._own.take(caller)
+        self._all.take(None)
+
+
 class KubernetesDoor:
     """Lets in whose token the API server knows."""
 
@@ -62,7 +82,7 @@ class KubernetesDoor:
         """`reviews`: how the API server is asked."""
         self.reviews = reviews
         self.sessions = Sessions(settings.key, settings.session_seconds)
-        self._limiter = Limiter(PER_MINUTE, ALL_PER_MINUTE)
+        self._tries = Tries()
         self._good: OrderedDict[bytes, None] = OrderedDict()
         self._hops, self._levers = settings.proxy_hops, settings.levers
 
@@ -83,7 +103,7 @@ class KubernetesDoor:
         """Whose token it is. Raises ProblemError: the same whatever is wrong with it; another for too many tries."""
         digest, caller = hashlib.sha256(token.encode()).digest(), self.caller(request)
         # whoever was let in before is not shut out by the guesses of others behind the same address
-        wait = 0.0 if digest in self._good else self._limiter.wait(caller, time.monotonic())
+        wait = 0.0 if digest in self._good else self._tries.wait(caller)
         if wait:
             detail = f"Try again in {math.ceil(wait)} seconds."
             raise ProblemError(
@@ -92,7 +112,7 @@ class KubernetesDoor:
         identity = await self.reviews.who(token) if len(token) <= LONGEST_TOKEN else None
         if identity is None:
             self._good.pop(digest, None)
-            self._limiter.note(caller, time.monotonic())
+            self._tries.note(caller)
             raise ProblemError(401, sign_in.REFUSED, sign_in.WHY, {"WWW-Authenticate": "Bearer"})
         self._good[digest] = None
         while len(self._good) > MOST_GOOD:
@@ -101,10 +121,7 @@ class KubernetesDoor:
 
     def caller(self, request: web.Request) -> str:
         """The address that asks; behind so many proxies of ours, what the outermost of them saw."""
-        seen = [part.strip() for part in request.headers.get("X-Forwarded-For", "").split(",") if part.strip()]
-        if self._hops and len(seen) >= self._hops:
-            return seen[-self._hops]
-        return request.remote or ""
+        return caller_of(request.headers.getall("X-Forwarded-For", []), request.remote, self._hops)
 
     def add_routes(self, app: web.Application, console: Console) -> None:
         """The form."""

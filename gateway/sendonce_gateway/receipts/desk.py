@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from aiohttp import web
 
 from sendonce_gateway.bodies import read_body
-from sendonce_gateway.limits import RateLimiter
 from sendonce_gateway.problems import Problem
 from sendonce_gateway.receipts.counting import ReceiptMetrics
 from sendonce_gateway.receipts.fetching import Fetching
@@ -25,6 +24,7 @@ from sendonce_gateway.receipts.source import ForgeryError, MalformedError, Post,
 from sendonce_gateway.settings import GatewaySettings
 from sendonce_gateway.store import Pool
 from sendonce_store import receipts as store
+from sendonce_store.rate_limits import RateLimiter
 from sendonce_store.receipts import Receipt, Reporter
 
 __all__ = ["Desk"]

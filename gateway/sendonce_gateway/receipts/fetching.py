@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
 
-from sendonce_gateway.limits import RateLimiter
 from sendonce_gateway.problems import Problem
+from sendonce_store.rate_limits import RateLimiter
 
 __all__ = ["Fetching"]
 

@@ -73,7 +73,14 @@ def soon() -> dict[str, str]:
 def roles() -> tuple[Role, ...]:
     """Everybody."""
     return (
-        Role("frozen", Behaviour(latency=0.2), {"timeoutSeconds": 1}, {"workers": ONE_WORKER}),
+        # sends for half a minute, and so is in the middle of it when it is frozen, however late that is seen
+        Role(
+            "frozen",
+            Behaviour(latency=0.15),
+            {"timeoutSeconds": 1},
+            {"recipients": readers(), "workers": ONE_WORKER},
+            count=MANY,
+        ),
         Role(
             "hanging",
             Behaviour(chances=Chances(hang=1.0), hang_seconds=3.0),

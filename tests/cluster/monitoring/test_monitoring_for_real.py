@@ -46,6 +46,7 @@ async def test_a_provider_that_asks_for_pause_after_pause_is_told_by_its_name(sc
 async def test_frozen_workers_leave_a_batch_stuck_past_its_lease_until_they_go_on(scene: Scene) -> None:
     concerns = {"namespace": scene.stage.namespace, "campaign": "frozen"}
     await scene.prometheus.until_fires("SendonceBatchStuck", **concerns)
+    await scene.stage.far_end()  # it hurries now
     scene.thaw("frozen")
     await scene.stage.until_complete("frozen")
     await scene.prometheus.until_quiet("SendonceBatchStuck", **concerns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sendonce_gateway.limits import RateLimiter
+from sendonce_store.rate_limits import RateLimiter
 
 
 class Clock:
