@@ -101,7 +101,8 @@ class KubernetesDoor:
 
     async def identify(self, request: web.Request, token: str) -> Identity:
         """Whose token it is. Raises ProblemError: the same whatever is wrong with it; another for too many tries."""
-        digest, caller = hashlib.sha256(token.encode()).digest(), self.caller(request)
+        # a header may hold any bytes; a token is ASCII (RFC 6750 §2.1)
+        digest, caller = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest(), self.caller(request)
         # whoever was let in before is not shut out by the guesses of others behind the same address
         wait = 0.0 if digest in self._good else self._tries.wait(caller)
         if wait:
@@ -109,7 +110,7 @@ class KubernetesDoor:
             raise ProblemError(
                 429, "Too many tokens that were not accepted", detail, {"Retry-After": str(math.ceil(wait))}
             )
-        identity = await self.reviews.who(token) if len(token) <= LONGEST_TOKEN else None
+        identity = await self.reviews.who(token) if len(token) <= LONGEST_TOKEN and token.isascii() else None
         if identity is None:
             self._good.pop(digest, None)
             self._tries.note(caller)

@@ -83,7 +83,8 @@ class LocalDoor:
 
 
 def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode(), wanted.encode())
+    # a header may hold any bytes
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), wanted.encode())
 
 
 def _check_host(request: web.Request) -> None:

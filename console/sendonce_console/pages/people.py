@@ -55,10 +55,11 @@ async def look_for(visit: Visit, text: str) -> Found:
 
 
 async def by_message(visit: Visit, text: str, before: int = BIGGEST_LINE) -> Found:
-    """By the far end's message id, the newest batches first."""
+    """By the far end's message id, the newest batches first; a Message-ID also without the brackets around it."""
     if len(text) < SHORTEST_MESSAGE_ID:
         return Found()
-    found, go_on = await console_people.by_message_id(visit.conn, visit.namespaces, text, before)
+    wanted = f"<{text}>" if "@" in text and not text.startswith("<") else text
+    found, go_on = await console_people.by_message_id(visit.conn, visit.namespaces, wanted, before)
     return Found([of_address(hit) for hit in found], before=None if found else go_on)
 
 

@@ -15,12 +15,14 @@ import psycopg
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from sendonce_console.web.problems import ProblemError, unavailable
+from sendonce_console.web.problems import ProblemError, bad_request, unavailable
 from sendonce_console.web.templating import Pages
 from sendonce_store.connection import StoreUnavailableError
 
 log = logging.getLogger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+# text that PostgreSQL can't hold: refused by its client (no SQLSTATE), or by itself
+_UNKEEPABLE = (None, "22021", "22P05")
 _AWAY = (StoreUnavailableError, psycopg.OperationalError, psycopg.InterfaceError)
 _TITLES = {
     HTTPStatus.NOT_FOUND: ("There is no such page", "Look at the address, or begin at the list of campaigns."),
@@ -50,6 +52,8 @@ def _explain(request: web.Request, error: Exception) -> ProblemError:
         return ProblemError(error.status, title, detail)
     if isinstance(error, psycopg.errors.QueryCanceled):
         return unavailable("The answer", "The database took too long. Narrow what you ask for, or try again.")
+    if isinstance(error, psycopg.DataError) and error.sqlstate in _UNKEEPABLE:
+        return bad_request("text", "has a character that no name or address here has (a NUL)", "Leave it out.")
     if isinstance(error, _AWAY):
         log.warning("the database can't be used: %s", type(error).__name__)
         return unavailable(

@@ -213,6 +213,8 @@ async def test_a_message_is_found_by_the_far_ends_id_and_by_ours(console: Served
     )
     theirs = await console.get("/search?q=%3C0100%40far.example%3E", "agent")
     assert theirs.headers["Location"] == f"{SPRING}/recipients/line%3A4"
+    bare = await console.get("/search?q=0100%40far.example", "agent")
+    assert bare.headers["Location"] == theirs.headers["Location"]
     rows = await console.conn.execute(
         "SELECT batch_id, no, left(key::text, 8) AS key FROM sendonce.deliveries WHERE address = 'p5@example.com'"
     )

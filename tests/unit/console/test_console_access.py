@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from aiohttp import web
@@ -12,6 +12,7 @@ from multidict import CIMultiDict
 
 from sendonce_console.access.forms import Forms
 from sendonce_console.access.kubernetes import KubernetesDoor, Tries
+from sendonce_console.access.local import LocalDoor
 from sendonce_console.access.reviews import Remembered
 from sendonce_console.access.sessions import Sessions
 from sendonce_console.access.sign_in import own_page
@@ -59,6 +60,26 @@ def test_who_tries_is_who_our_proxy_saw_and_not_what_the_caller_wrote() -> None:
     door = KubernetesDoor(Mock(), ConsoleSettings(dsn="", key=KEY, proxy_hops=1))
     lines = CIMultiDict([("X-Forwarded-For", "9.9.9.9"), ("X-Forwarded-For", "192.0.2.1")])
     assert door.caller(make_mocked_request("GET", "/", headers=lines)) == "192.0.2.1"
+
+
+@pytest.mark.parametrize("token", ["\udcff\udcfe", "é", "x" * 20_000, ""])
+async def test_what_can_be_no_token_is_refused_as_a_wrong_one_and_nobody_is_asked(token: str) -> None:
+    reviews = Mock()
+    door = KubernetesDoor(reviews, ConsoleSettings(dsn="", key=KEY))
+    reviews.who = AsyncMock(return_value=None)
+    with pytest.raises(ProblemError) as refused:
+        await door.identify(make_mocked_request("GET", "/"), token)
+    assert refused.value.status == 401
+    assert reviews.who.await_count == (token == "")
+
+
+async def test_bytes_that_are_no_text_let_nobody_in_and_break_nothing() -> None:
+    # as aiohttp gives them; its own mocked request can't have them
+    wild = Mock(host="localhost", cookies={}, headers={"Authorization": "Bearer \udcff"})
+    assert await LocalDoor("t").admit(wild) is None
+    forms = Forms(KEY, local=True)
+    with pytest.raises(ProblemError, match="403"):
+        forms.check(request_with({forms.cookie: "s" * 32}), "\udcff")
 
 
 def test_a_session_is_sealed_and_one_of_another_key_or_too_old_is_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import isfinite
 
 from sendonce_worker.providers.http1.connection import Answer
 
@@ -49,6 +50,12 @@ def text(node: object, *path: str | int) -> str:
 
 
 def seconds(node: object, *path: str | int) -> float | None:
-    """Return the number at a path; None where there is none."""
+    """Return the number at a path; None where there is none, or one that is no length of time (JSON may say NaN)."""
     found = member(node, *path)
-    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
+    if not isinstance(found, (int, float)) or isinstance(found, bool):
+        return None
+    try:
+        number = float(found)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
