@@ -37,7 +37,7 @@ from sendonce_operator.digests import Digests
 from sendonce_operator.logs import configure_logging
 from sendonce_operator.metrics import OperatorMetrics
 from sendonce_operator.objects import ACTION, CAMPAIGN, CLUSTER_PROVIDER, PROVIDER
-from sendonce_operator.paths import CAMPAIGN_LABEL, GROUP, PLURALS, VERSION
+from sendonce_operator.paths import CAMPAIGN_LABEL, GROUP, PLURALS, PREFIX, VERSION
 from sendonce_operator.runtime import Runtime
 from sendonce_operator.settings import OperatorSettings, read_settings
 from sendonce_operator.upkeep import background
@@ -47,7 +47,6 @@ logger = logging.getLogger(__name__)
 CONFIGURATION = 2
 # what kopf has to end in, once a watch has failed
 END_SECONDS = 10.0
-PREFIX = "operator.sendonce.dev"
 
 
 class DigestedDiffBase(kopf.AnnotationsDiffBaseStorage):
@@ -171,7 +170,7 @@ def come_back(seconds: float | None, why: str) -> None:
 
 # --- kopf's settings -------------------------------------------------------------------------------------------------
 def kopf_settings() -> kopf.OperatorSettings:
-    """How kopf watches and remembers. The prefix of its annotations is for ever: another one would re-run handlers."""
+    """How kopf watches and remembers."""
     settings = kopf.OperatorSettings()
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330

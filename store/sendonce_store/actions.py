@@ -248,8 +248,13 @@ async def _change(conn: Connection, target: Target, order: Order, batch: int, ro
 
 async def cancel(conn: Connection, campaign_id: int) -> int:
     """Cancel what has not been handed off; returns the number of deliveries. What is under way ends by itself."""
-    await conn.execute(CAMPAIGN_SQL["order_cancel"], {"campaign": campaign_id})
+    await order_cancel(conn, campaign_id)
     return await settle(conn, campaign_id, "cancelled", "cancelled")
+
+
+async def order_cancel(conn: Connection, campaign_id: int) -> None:
+    """Nothing is handed off any more; whoever conducts the campaign ends its deliveries."""
+    await conn.execute(CAMPAIGN_SQL["order_cancel"], {"campaign": campaign_id})
 
 
 async def close(conn: Connection, campaign_id: int) -> bool:
