@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sendonce_store.console_login import address_with_login
-from sendonce_store.environment import SettingsError, dsn, gateway_url, number, required
-from sendonce_store.tenancy import TenancyError
+from sendonce_store.environment import SettingsError, gateway_url, number
+from sendonce_store.program_dsn import program_dsn
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ def read_settings(env: Mapping[str, str] = os.environ) -> ConsoleSettings:
     """Read `SENDONCE_…` variables. Raises SettingsError."""
     kubeconfig = env.get("KUBECONFIG") or None
     return ConsoleSettings(
-        dsn=_store(env),
+        dsn=program_dsn(env, "console"),
         key=_key(env),
         host=env.get("SENDONCE_CONSOLE_HOST") or "0.0.0.0",  # noqa: S104 - in a Pod
         port=number(env, "SENDONCE_CONSOLE_PORT", 8080, int, 0, 65_535),
@@ -62,22 +61,6 @@ def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:
         message = f"{name}: {text!r} is neither true nor false"
         raise SettingsError(message)
     return default if not text else text == "true"
-
-
-def _store(env: Mapping[str, str]) -> str:
-    """The store as the console's login: a connection string, or the database's address and the login's password."""
-    path = env.get("SENDONCE_CONSOLE_PASSWORD_FILE")
-    if not path:
-        return dsn(env)
-    try:
-        password = Path(path).read_text("utf-8").strip()
-        return address_with_login(required(env, "SENDONCE_STORE_ADDRESS"), password)
-    except OSError as error:
-        message = f"SENDONCE_CONSOLE_PASSWORD_FILE: {path} can't be read: {error.strerror}"
-        raise SettingsError(message) from error
-    except TenancyError as error:
-        message = f"SENDONCE_STORE_ADDRESS: {error}"
-        raise SettingsError(message) from None
 
 
 _SHORTEST_KEY = 32

@@ -12,12 +12,14 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from sendonce_gateway.languages import Languages
 from sendonce_gateway.metrics import GatewayMetrics
 from sendonce_gateway.pages import problem_page
 from sendonce_gateway.problems import Problem, problem
+from sendonce_gateway.wording import Words
 from sendonce_store.connection import StoreUnavailableError
 
-__all__ = ["answer"]
+__all__ = ["answer", "words_for"]
 
 logger = logging.getLogger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -26,36 +28,40 @@ _STORE = Problem(503, "store_unavailable", "this can't be recorded at the moment
 _BUG = Problem(500, "internal", "something went wrong here: try again later")
 
 
-def answer(metrics: GatewayMetrics) -> Middleware:
+def answer(metrics: GatewayMetrics, languages: Languages) -> Middleware:
     """The middleware that is around all others."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         began = time.monotonic()
-        response = await _answered(request, handler)
+        response = await _answered(request, handler, languages)
         metrics.answered(_route(request), response.status, time.monotonic() - began)
         return response
 
     return middleware
 
 
-async def _answered(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _answered(request: web.Request, handler: Handler, languages: Languages) -> web.StreamResponse:
     try:
         return await handler(request)
     except Problem as error:
-        return _say(request, error)
+        found = error
     except web.HTTPException as error:
-        return _say(request, _of_aiohttp(error))
+        found = _of_aiohttp(error)
     except StoreUnavailableError as error:
         logger.warning("the store can't be used: %s", error, extra={"route": _route(request)})
-        return _say(request, _STORE)
+        found = _STORE
     except Exception:
         logger.exception("a request failed in a way it should not", extra={"route": _route(request)})
-        return _say(request, _BUG)
+        found = _BUG
+    if request.path.startswith(FOR_PROGRAMS):
+        return problem(found)
+    return problem_page(found, words_for(request, languages))
 
 
-def _say(request: web.Request, error: Problem) -> web.Response:
-    return problem(error) if request.path.startswith(FOR_PROGRAMS) else problem_page(error)
+def words_for(request: web.Request, languages: Languages) -> Words:
+    """The words of the language that a person's browser asks for."""
+    return languages.spoken(", ".join(request.headers.getall("Accept-Language", [])))
 
 
 def _of_aiohttp(error: web.HTTPException) -> Problem:

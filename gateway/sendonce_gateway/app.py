@@ -21,7 +21,7 @@ __all__ = ["build_app"]
 
 def build_app(pool: Pool, settings: GatewaySettings, metrics: GatewayMetrics) -> web.Application:
     """Put the application together. It opens nothing: that is `main`'s."""
-    app = web.Application(middlewares=[answer(metrics)], client_max_size=1024 * 1024)
+    app = web.Application(middlewares=[answer(metrics, settings.languages)], client_max_size=1024 * 1024)
     app.add_routes(unsubscribe_routes(pool, settings, metrics))
     app.add_routes(preference_routes(pool, settings, metrics))
     app.add_routes(enqueue_routes(pool, settings, metrics))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 __all__ = ["GatewayMetrics"]
 
@@ -15,6 +15,7 @@ class GatewayMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register every metric. ValueError if the registry has them already."""
         self.registry = registry
+        self._store_up = Gauge("sendonce_gateway_store_up", "1: the store answers this process.", registry=registry)
         self._requests = Counter(
             "sendonce_gateway_requests", "Requests answered.", ("route", "status"), registry=registry
         )
@@ -27,6 +28,10 @@ class GatewayMetrics:
         self._enqueued = Counter(
             "sendonce_gateway_enqueued", "Recipients taken for standing campaigns, repeats too.", registry=registry
         )
+
+    def store_answers(self, *, answers: bool) -> None:
+        """Whether the store can be used now."""
+        self._store_up.set(answers)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count a request. `route`: its pattern, never its path."""

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from sendonce_store.environment import SettingsError, dsn, gateway_url, number, required
+from sendonce_gateway.languages import Languages
+from sendonce_gateway.texts import read_texts
+from sendonce_store.environment import SettingsError, gateway_url, number, required
+from sendonce_store.program_dsn import program_dsn
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +30,16 @@ class GatewaySettings:
     enqueue_per_second: float = 500.0  # requests with one token
     receipts_dir: Path | None = None  # secrets of providers: see docs/receipts.md
     receipts_per_second: float = 500.0  # requests at one provider's address
+    languages: Languages = field(default_factory=Languages)  # of the pages for people
     log_style: Literal["json", "console"] = "json"
     log_level: str = "INFO"
 
 
 def read_settings(env: Mapping[str, str] = os.environ) -> GatewaySettings:
     """Read `SENDONCE_…` variables. Raises SettingsError."""
-    receipts = env.get("SENDONCE_RECEIPTS_DIR")
+    receipts, texts = env.get("SENDONCE_RECEIPTS_DIR"), env.get("SENDONCE_GATEWAY_TEXTS")
     return GatewaySettings(
-        dsn=dsn(env),
+        dsn=program_dsn(env, "gateway"),
         public_url=_public_url(env),
         port=number(env, "SENDONCE_GATEWAY_PORT", 8080, int, 0, 65_535),
         ops_port=None if env.get("SENDONCE_OPS_PORT") == "" else number(env, "SENDONCE_OPS_PORT", 9090, int, 0, 65_535),
@@ -47,6 +51,7 @@ def read_settings(env: Mapping[str, str] = os.environ) -> GatewaySettings:
         enqueue_per_second=number(env, "SENDONCE_ENQUEUE_PER_SECOND", 500.0, float, 1, 100_000),
         receipts_dir=Path(receipts) if receipts else None,
         receipts_per_second=number(env, "SENDONCE_RECEIPTS_PER_SECOND", 500.0, float, 1, 100_000),
+        languages=read_texts(texts) if texts else Languages(),
         log_style="console" if env.get("SENDONCE_LOG_FORMAT", "json") in {"plain", "console"} else "json",
         log_level=_level(env),
     )

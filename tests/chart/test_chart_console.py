@@ -10,7 +10,7 @@ from tests.chart.rendering import by_kind, helm, named, rendered
 from tools.chart.__main__ import CHART
 
 from sendonce_console.settings import ConsoleSettings, read_settings
-from sendonce_store.console_login import address_with_login
+from sendonce_store.program_dsn import address_with_login
 
 CONSOLE = "sendonce-console"
 ON = MATRIX["console"]
@@ -40,7 +40,7 @@ def test_it_is_off_by_default() -> None:
 
 def test_the_program_understands_its_settings(tmp_path: Path) -> None:
     settings = settings_of(ON, tmp_path)
-    assert settings.dsn == address_with_login(ADDRESS, "p" * 40)
+    assert settings.dsn == address_with_login("console", ADDRESS, "p" * 40)
     assert settings.key == b"k" * 64
     assert settings.levers
     others = settings_of(OTHERS, tmp_path)
@@ -74,7 +74,7 @@ def test_its_login_is_made_after_the_schema() -> None:
     job = named(objects, "Job", "sendonce-console-login")
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "post-install,post-upgrade"
     (container,) = job["spec"]["template"]["spec"]["containers"]
-    assert container["args"] == ["tenant", "console", "--password-file", "/etc/sendonce-console/password"]
+    assert container["args"] == ["tenant", "console", "--password-file", "/etc/sendonce-login/password"]
     password = named(objects, "Secret", CONSOLE)["stringData"]["password"]
     assert len(password) == 40
 

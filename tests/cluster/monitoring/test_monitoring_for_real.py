@@ -43,6 +43,13 @@ async def test_a_provider_that_asks_for_pause_after_pause_is_told_by_its_name(sc
     await scene.prometheus.until_fires("SendonceProviderPaused", **wanted)
 
 
+async def test_what_the_gateway_turns_away_is_told(scene: Scene) -> None:
+    await scene.prometheus.until_fires("SendonceReceiptsRefused", provider="postmark", why="bad_signature")
+    await scene.prometheus.until_fires("SendonceEnqueueRefused", status="401")
+    firing = await scene.prometheus.firing()
+    assert {"telegram"} & {one["provider"] for one in firing if "provider" in one} == set(), "it is let in"
+
+
 async def test_frozen_workers_leave_a_batch_stuck_past_its_lease_until_they_go_on(scene: Scene) -> None:
     concerns = {"namespace": scene.stage.namespace, "campaign": "frozen"}
     await scene.prometheus.until_fires("SendonceBatchStuck", **concerns)
@@ -159,9 +166,12 @@ async def test_a_database_that_is_away_is_told_and_one_that_is_back_too(
     await postgres.stop()
     try:
         await scene.prometheus.until_fires("SendonceDatabaseUnreachable")
+        await scene.prometheus.until_fires("SendonceGatewayDown")
+        await scene.prometheus.until_fires("SendonceGatewayErrors", route="/u/{token}")
     finally:
         await postgres.start()
-    await scene.prometheus.until_quiet("SendonceDatabaseUnreachable")
+    for alert in ("SendonceDatabaseUnreachable", "SendonceGatewayDown", "SendonceGatewayErrors"):
+        await scene.prometheus.until_quiet(alert)
 
 
 async def test_an_operator_that_is_gone_is_told(scene: Scene) -> None:
