@@ -168,7 +168,11 @@ async def test_a_form_without_its_token_does_nothing(seen: Served) -> None:
         ({"name": "A b"}, 400, "name: is no name of an order"),
         ({"name": "a", "deliveries": "{"}, 400, "deliveries: can&#39;t be read"),
         ({"name": "a", "deliveries": "[]"}, 400, "deliveries: can&#39;t be read"),
-        ({"name": "a", "deliveries": '{"states": ["Uncertain"]}'}, 400, "must be Failed, Expired or Cancelled"),
+        (
+            {"name": "a", "deliveries": '{"states": ["Uncertain"]}'},
+            400,
+            "must be Failed, Expired, Cancelled or Suppressed",
+        ),
         ({"name": "a", "deliveries": '{"states": 1}'}, 400, "deliveries.states"),
         ({"name": "a", "deliveries": '{"pigeons": []}'}, 400, "deliveries.pigeons"),
         ({"name": "a", "deliveries": '{"recipients": ["' + "x" * 300 + '"]}'}, 400, "deliveries.recipients[0]"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from math import isfinite
 
 from sendonce_worker.providers.http1.connection import Answer
 
 _NOTHING: Mapping[str, object] = {}
+# thirty years
+_MOST_SECONDS = 1e9
 
 
 def json_object(answer: Answer) -> Mapping[str, object]:
@@ -50,12 +51,8 @@ def text(node: object, *path: str | int) -> str:
 
 
 def seconds(node: object, *path: str | int) -> float | None:
-    """Return the number at a path; None where there is none, or one that is no length of time (JSON may say NaN)."""
+    """Return the number at a path; None where there is none, or one that is no time (NaN, 1e999)."""
     found = member(node, *path)
     if not isinstance(found, (int, float)) or isinstance(found, bool):
         return None
-    try:
-        number = float(found)
-    except OverflowError:
-        return None
-    return number if isfinite(number) else None
+    return float(found) if -_MOST_SECONDS < found < _MOST_SECONDS else None
