@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sendonce_store.environment import SettingsError, gateway_url, number
+from sendonce_store.environment import (
+    LogStyle,
+    SettingsError,
+    gateway_url,
+    log_level,
+    log_style,
+    number,
+    port_or_off,
+)
 from sendonce_store.program_dsn import program_dsn
 
 
@@ -20,6 +28,7 @@ class ConsoleSettings:
     key: bytes = field(repr=False)  # seals sessions and forms; the same in all replicas
     host: str = "0.0.0.0"  # noqa: S104 - in a Pod; `sendonce console` names the loopback
     port: int = 8080
+    ops_port: int | None = None  # /healthz, /readyz and /metrics; None: off
     connections: int = 8  # of the database, at most
     statement_seconds: float = 10.0
     kubeconfig: Path | None = None  # None: the cluster that the console runs in
@@ -30,6 +39,7 @@ class ConsoleSettings:
     proxy_hops: int = 0  # proxies of ours in front, whose X-Forwarded-For is believed
     levers: bool = True  # off: it shows, and nobody orders anything through it
     gateway_url: str | None = None  # for links in previews; those of a campaign are what it began with
+    log_style: LogStyle = "json"
     log_level: str = "INFO"
 
 
@@ -41,6 +51,7 @@ def read_settings(env: Mapping[str, str] = os.environ) -> ConsoleSettings:
         key=_key(env),
         host=env.get("SENDONCE_CONSOLE_HOST") or "0.0.0.0",  # noqa: S104 - in a Pod
         port=number(env, "SENDONCE_CONSOLE_PORT", 8080, int, 0, 65_535),
+        ops_port=port_or_off(env, "SENDONCE_OPS_PORT", 9090),
         connections=number(env, "SENDONCE_CONSOLE_CONNECTIONS", 8, int, 1, 200),
         statement_seconds=number(env, "SENDONCE_CONSOLE_STATEMENT_SECONDS", 10.0, float, 0.1, 60),
         kubeconfig=Path(kubeconfig) if kubeconfig else None,
@@ -51,7 +62,8 @@ def read_settings(env: Mapping[str, str] = os.environ) -> ConsoleSettings:
         proxy_hops=number(env, "SENDONCE_CONSOLE_PROXY_HOPS", 0, int, 0, 10),
         levers=_flag(env, "SENDONCE_CONSOLE_LEVERS", default=True),
         gateway_url=gateway_url(env),
-        log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
+        log_style=log_style(env),
+        log_level=log_level(env),
     )
 
 

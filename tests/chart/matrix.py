@@ -92,10 +92,17 @@ MATRIX: dict[str, dict[str, Any]] = {
         "postgresql": {"enabled": True},
     },
     "a gateway elsewhere": {"gateway": {"publicUrl": GATEWAY}},
-    "console": {"console": {"enabled": True}, "store": {"address": ADDRESS}},
+    "console": {
+        "console": {"enabled": True},
+        "store": {"address": ADDRESS},
+        "monitoring": {"podMonitor": {"enabled": True}, "scrapeAnnotations": True},
+    },
     "console of a try-out, with its network policy": {
         "console": {"enabled": True, "networkPolicyFrom": [{"podSelector": {}}]},
-        "networkPolicy": {"enabled": True},
+        "networkPolicy": {
+            "enabled": True,
+            "metricsFrom": [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}],
+        },
         "postgresql": {"enabled": True},
     },
     "console with Secrets of others": {

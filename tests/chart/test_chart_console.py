@@ -15,6 +15,7 @@ from sendonce_store.program_dsn import address_with_login
 CONSOLE = "sendonce-console"
 ON = MATRIX["console"]
 OTHERS = MATRIX["console with Secrets of others"]
+GUARDED = MATRIX["console of a try-out, with its network policy"]
 
 
 def settings_of(values: dict[str, Any], folder: Path) -> ConsoleSettings:
@@ -43,6 +44,7 @@ def test_the_program_understands_its_settings(tmp_path: Path) -> None:
     assert settings.dsn == address_with_login("console", ADDRESS, "p" * 40)
     assert settings.key == b"k" * 64
     assert settings.levers
+    assert (settings.port, settings.ops_port) == (8080, 9090)
     others = settings_of(OTHERS, tmp_path)
     assert others.dsn == "postgresql://c@db.example/sendonce"
     assert not others.levers
@@ -92,3 +94,32 @@ def test_the_ingress_leads_to_it_by_https() -> None:
     (container,) = named(objects, "Deployment", CONSOLE)["spec"]["template"]["spec"]["containers"]
     assert container["image"] == f"sendonce-console@{DIGEST}"
     assert by_kind(rendered(ON), "Ingress") == []
+
+
+def test_metrics_are_for_operators_and_not_for_the_public() -> None:
+    objects = rendered(ON)
+    pod = named(objects, "Deployment", CONSOLE)["spec"]["template"]
+    ports = {port["name"]: port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
+    assert ports == {"http": 8080, "metrics": 9090}
+    service = named(objects, "Service", CONSOLE)["spec"]
+    assert [port["targetPort"] for port in service["ports"]] == ["http"]
+    monitor = named(objects, "PodMonitor", CONSOLE)["spec"]
+    assert monitor["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert [(one["port"], one["honorLabels"]) for one in monitor["podMetricsEndpoints"]] == [("metrics", True)]
+    assert pod["metadata"]["annotations"]["prometheus.io/port"] == "9090"
+    people, scrapes = named(rendered(GUARDED), "NetworkPolicy", CONSOLE)["spec"]["ingress"]
+    assert (people["ports"], people["from"]) == ([{"protocol": "TCP", "port": 8080}], [{"podSelector": {}}])
+    assert scrapes["ports"] == [{"protocol": "TCP", "port": 9090}]
+    assert scrapes["from"] == [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}]
+
+
+def test_there_is_no_monitor_of_a_console_that_is_off() -> None:
+    monitors = by_kind(rendered({"monitoring": {"podMonitor": {"enabled": True}}}), "PodMonitor")
+    assert CONSOLE not in [one["metadata"]["name"] for one in monitors]
+
+
+def test_a_database_that_is_away_takes_no_pod_out_of_service() -> None:
+    """The pages say what is away."""
+    (container,) = named(rendered(ON), "Deployment", CONSOLE)["spec"]["template"]["spec"]["containers"]
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"] == {"path": "/healthz", "port": "http"}

@@ -296,7 +296,7 @@ MUTANTS = (
     Mutant("gateway", "one application floods the rest", f"{_GATEWAY}/enqueue.py", "        _pass(per_token.take(digest))\n", "", "a_flood"),
     Mutant("gateway", "the login reads tables", f"{_SQL}/gateway.sql", "    REVOKE ALL ON ALL TABLES IN SCHEMA sendonce FROM %1$I;\n", "", "given_anew"),
     Mutant("gateway", "functions are everybody's", f"{_SQL}/gateway.sql", "    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sendonce FROM PUBLIC, %1$I', gateway);", "    ', gateway);", "nothing_else"),
-    Mutant("gateway", "the log quotes what it was given", f"{_GATEWAY}/logs.py", "    handler.addFilter(without_words)\n", "", "nobody_is_in_the_log"),
+    Mutant("gateway", "the log quotes what it was given", f"{_STORE}/logs.py", "        handler.addFilter(one)\n", "        pass\n", "nobody_is_in_the_log"),
     Mutant("schema", "a state that is left is still counted", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "UNION ALL SELECT batch_id, state, -count(*) FROM old_rows", "UNION ALL SELECT batch_id, state, 0 FROM old_rows"),
     Mutant("schema", "a failure without a reason", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "(reason IS NOT NULL AND reason IN", "(reason IN"),
     Mutant("schema", "migrations don't wait for each other", f"{_STORE}/migrate.py", '        await conn.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])\n', ""),

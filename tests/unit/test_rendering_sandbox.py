@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -159,9 +157,13 @@ RUNAWAYS = [
 ]
 
 
+# what counting stops is stopped by counting on a slow machine too
+PATIENT = Limits(cpu_seconds=60)
+
+
 def render(source: str, part: str) -> object:
     channel = "Email" if part == "html" else "SMS"
-    return getattr(compile_message({"subject": "s", part: source}, channel).render(VARIABLES), part)
+    return getattr(compile_message({"subject": "s", part: source}, channel, PATIENT).render(VARIABLES), part)
 
 
 @pytest.mark.parametrize("part", ["text", "html"])
@@ -200,11 +202,9 @@ def test_a_forbidden_use_of_a_method_is_called_unsafe(source: str) -> None:
 @pytest.mark.parametrize("part", ["text", "html"])
 @pytest.mark.parametrize("source", RUNAWAYS)
 def test_a_template_that_runs_away_is_stopped(source: str, part: str) -> None:
-    start = time.thread_time()
+    # The clock is the second net: each of these is caught by counting, and so ends alike on every machine.
     with pytest.raises(RenderError) as caught:
         render(source, part)
-    assert time.thread_time() - start < 2
-    # The clock is the second net: each of these is caught by counting, and so ends alike on every machine.
     assert caught.value.code != "time_limit"
     assert "MemoryError" not in caught.value.message
 

@@ -33,6 +33,8 @@
 {{- end }}
 - name: SENDONCE_CONSOLE_LEVERS
   value: {{ $console.levers | quote }}
+- name: SENDONCE_OPS_PORT
+  value: "9090"
 - name: SENDONCE_LOG_LEVEL
   value: {{ $console.logLevel }}
 {{- with $console.extraEnv }}

@@ -78,6 +78,10 @@ class LocalDoor:
         detail = "Open the whole address that `sendonce console` printed, with its token; a restart makes a new one."
         return ProblemError(401, "This console is somebody's own", detail)
 
+    async def problem(self) -> str | None:
+        """Nobody else is asked."""
+        return None
+
     async def close(self) -> None:
         """Nothing to let go of."""
 

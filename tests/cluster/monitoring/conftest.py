@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 from tests.cluster.monitoring.programs import program
 from tests.cluster.monitoring.prometheus import Prometheus
-from tests.cluster.monitoring.scene import Scene, WatchedPods, begin, far_ends, roles
+from tests.cluster.monitoring.scene import Scene, WatchedPods, begin, far_ends, roles, visited_console
 from tests.cluster.monitoring.visitors import visited
 from tests.cluster.operator.conftest import clear, with_crds
 from tests.cluster.operator.stage import Stage
@@ -72,6 +72,7 @@ async def scene(
         await stack.enter_async_context(visited(postgres.dsn(), folder / "receipts", prometheus))
         pods = WatchedPods(api, namespace, postgres.dsn(), folder / "files", folder / "workers.log")
         pods.watch = prometheus.add
+        prometheus.add(await visited_console(stack, with_crds.kubeconfig, postgres.dsn()))
         stage = Stage(with_crds, api, namespace, postgres.dsn(), folder, simulators["frozen"], pods)
         try:
             yield await begin(stage, prometheus, simulators, cast)

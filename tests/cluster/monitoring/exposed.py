@@ -1,4 +1,4 @@
-"""Every metric of operator, worker and gateway, as they expose it: one sample of each, from their own registries."""
+"""Every metric of the four programs, as they expose it: one sample of each, from their own registries."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Metric
 
+from sendonce_console.metrics import ConsoleMetrics
 from sendonce_gateway.metrics import GatewayMetrics
 from sendonce_gateway.receipts.counting import ReceiptMetrics
 from sendonce_operator.decisions.figures import STATES, CampaignFigures, ProviderFigures
@@ -63,11 +64,18 @@ def worker() -> CollectorRegistry:
     return registry
 
 
+def console() -> CollectorRegistry:
+    """A console that has answered once."""
+    registry = CollectorRegistry()
+    ConsoleMetrics(registry).requests.answered("/", 200, 1.0)
+    return registry
+
+
 def gateway() -> CollectorRegistry:
     """A gateway that has answered everybody once."""
     registry = CollectorRegistry()
     metrics, receipts = GatewayMetrics(registry), ReceiptMetrics(registry)
-    metrics.answered("/u/{token}", 200, 1.0)
+    metrics.requests.answered("/u/{token}", 200, 1.0)
     metrics.wished("out", "page")
     receipts.taken("ses", "delivered", "marked")
     receipts.refused("ses", "bad_signature")
@@ -88,6 +96,6 @@ def _read(registry: CollectorRegistry, program: str) -> Iterator[Exposed]:
 
 
 def exposed() -> list[Exposed]:
-    """All metrics: the operator's, then the worker's, then the gateway's."""
-    programs = {"operator": operator(), "worker": worker(), "gateway": gateway()}
+    """All metrics: the operator's, the worker's, the console's, the gateway's."""
+    programs = {"operator": operator(), "worker": worker(), "console": console(), "gateway": gateway()}
     return [one for program, registry in programs.items() for one in _read(registry, program)]

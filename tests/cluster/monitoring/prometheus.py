@@ -109,12 +109,13 @@ class Prometheus:
         assert answer["status"] == "success", f"{expression}: {answer}"
         return [(one["metric"], float(one["value"][1])) for one in answer["data"]["result"]]
 
-    async def until_scraped(self, expression: str) -> None:
-        """Wait until this returns something."""
+    async def until_scraped(self, expression: str) -> list[tuple[Labels, float]]:
+        """Wait until this returns something, and return it."""
         end = asyncio.get_running_loop().time() + PATIENCE
-        while not await self.query(expression):
+        while not (found := await self.query(expression)):
             assert asyncio.get_running_loop().time() < end, f"{expression} returns nothing; targets: {self.targets}"
             await asyncio.sleep(0.2)
+        return found
 
     async def firing(self) -> list[Labels]:
         """The labels of all alerts that fire."""
