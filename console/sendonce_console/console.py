@@ -10,6 +10,7 @@ from sendonce_console.levers.interface import Levers
 from sendonce_console.metrics import ConsoleMetrics
 from sendonce_console.reading import Reader
 from sendonce_console.settings import ConsoleSettings
+from sendonce_console.web.sealing import Searches
 from sendonce_console.web.static import StaticFiles
 from sendonce_console.web.templating import Pages
 
@@ -26,3 +27,4 @@ class Console:
     pages: Pages
     levers: Levers
     metrics: ConsoleMetrics
+    searches: Searches

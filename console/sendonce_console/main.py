@@ -29,6 +29,7 @@ from sendonce_console.metrics import ConsoleMetrics
 from sendonce_console.ops import console_ops
 from sendonce_console.reading import Reader
 from sendonce_console.settings import ConsoleSettings, read_settings
+from sendonce_console.web.sealing import Searches
 from sendonce_console.web.static import StaticFiles
 from sendonce_console.web.templating import Pages
 from sendonce_store.environment import SettingsError
@@ -47,7 +48,8 @@ def furnish(settings: ConsoleSettings, door: Door, levers: Levers, metrics: Cons
     static = StaticFiles()
     reader = Reader(settings.dsn, connections=settings.connections, statement_seconds=settings.statement_seconds)
     forms = Forms(settings.key, local=door.local)
-    return Console(settings, reader, door, forms, static, Pages(static), levers, metrics)
+    searches = Searches(settings.key, settings.session_seconds)
+    return Console(settings, reader, door, forms, static, Pages(static), levers, metrics, searches)
 
 
 def in_a_cluster(settings: ConsoleSettings) -> Console:

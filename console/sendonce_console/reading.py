@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import psycopg
 
@@ -93,17 +93,16 @@ class Reader:
 
     async def _entered(self, namespaces: Sequence[str]) -> Connection:
         while self._idle:
-            conn = self._idle.pop()
-            try:
-                await console_scope.begin(conn, namespaces, self._statement_ms)
-            except (psycopg.OperationalError, psycopg.InterfaceError):
-                await conn.close()
-            else:
-                return conn
-        conn = await self._connect()
+            # one that the server has closed meanwhile makes room for the next
+            with suppress(psycopg.OperationalError, psycopg.InterfaceError):
+                return await self._begun(self._idle.pop(), namespaces)
+        return await self._begun(await self._connect(), namespaces)
+
+    async def _begun(self, conn: Connection, namespaces: Sequence[str]) -> Connection:
         try:
             await console_scope.begin(conn, namespaces, self._statement_ms)
         except BaseException:
+            # also when whoever asked has gone: it is in nobody's hands then
             await conn.close()
             raise
         return conn

@@ -85,7 +85,8 @@ def roles() -> tuple[Role, ...]:
             "frozen",
             Behaviour(latency=0.15),
             {"timeoutSeconds": 1},
-            {"recipients": readers(), "workers": ONE_WORKER},
+            # what is in flight while it is frozen is tried again soon
+            {"recipients": readers(), "workers": ONE_WORKER, "retry": PATIENT},
             count=MANY,
         ),
         Role(
