@@ -139,7 +139,7 @@ async def said(process: asyncio.subprocess.Process, words: str) -> str:
 
 async def wait_until(conn: Connection, send_key: str, reached: Any) -> Any:
     """Look at a campaign until it is as far as that."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             campaign_id = await ledger.find_campaign(conn, "default", send_key)
             found = await ledger.overview(conn, "default", campaign_id) if campaign_id else None
