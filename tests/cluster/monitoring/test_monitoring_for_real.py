@@ -14,7 +14,7 @@ import pytest_asyncio
 from tests.cluster.monitoring.chart_files import ROOT, alert_names, panel_queries, rule_of
 from tests.cluster.monitoring.exposed import Exposed, exposed
 from tests.cluster.monitoring.runbook import SECTIONS, run, scripts, sections, shell, without_logs
-from tests.cluster.monitoring.scene import Scene
+from tests.cluster.monitoring.scene import MANY, Scene
 
 from sendonce_cli.embedded import EmbeddedPostgres
 
@@ -55,6 +55,7 @@ async def test_frozen_workers_leave_a_batch_stuck_past_its_lease_until_they_go_o
     await scene.prometheus.until_fires("SendonceBatchStuck", **concerns)
     await scene.stage.far_end()  # it hurries now
     scene.thaw("frozen")
+    await scene.until_sent("frozen", MANY)
     await scene.stage.until_complete("frozen")
     await scene.prometheus.until_quiet("SendonceBatchStuck", **concerns)
     await scene.prometheus.until_quiet("SendonceBatchHeartbeatOld", **concerns)

@@ -6,7 +6,8 @@ from tests.cluster.operator.stage import Stage, action, campaign, condition, pro
 
 from sendonce_store.connection import connect
 
-SLOW = [{"messages": 5, "periodSeconds": 1, "burst": 1}]
+# so slow that it is in the middle for long: that is seen by a status, which is written every few seconds
+SLOW = [{"messages": 2, "periodSeconds": 1, "burst": 1}]
 LATER = {"startAt": "2099-01-01T00:00:00Z"}
 
 
