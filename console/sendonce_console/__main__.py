@@ -1,16 +1,10 @@
-"""`python -m sendonce_console`.
+"""`python -m sendonce_console`."""
 
-The first process of a container ignores a signal that it has no handler for, and loading everything takes a moment: so
-the handler comes first. What comes before it is kept by the image's entry point (`env --block-signal=TERM`), and stays
-kept until it is let through here.
-"""
+from __future__ import annotations
 
-import signal
 import sys
 
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+from sendonce_console.main import main
 
-from sendonce_console.main import main  # noqa: E402 - after the handler
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """A campaign's Deployment: what is wanted and what is there in, at most one write out.
 
 A Deployment of the same name that is not this object's is never touched: one of a deleted campaign of the same name is
-about to be collected, and anybody else's stays theirs: the campaign's status then says so.
+about to be collected, and anybody else's stays theirs.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ def current_replicas(runtime: Runtime, campaign: Campaign) -> int:
 
 async def deploy(runtime: Runtime, campaign: Campaign, replicas: int) -> None:
     """Bring the Deployment to what is wanted. Raises ClusterError."""
-    live, tracked = runtime.watched.deployments.get(campaign.key), runtime.track(campaign)
-    taken, tracked.name_taken = tracked.name_taken, None
+    live = runtime.watched.deployments.get(campaign.key)
     if campaign.spec is None or (live is None and replicas == 0):
         return
     if not all_known(runtime, campaign):
@@ -42,7 +41,6 @@ async def deploy(runtime: Runtime, campaign: Campaign, replicas: int) -> None:
     live = await runtime.cluster.find(path)
     if live is not None and not _is_mine(live, campaign):
         logger.warning("%s: the Deployment of this name belongs to somebody else", path)
-        tracked.name_taken = taken or runtime.now()
         return
     runtime.metrics.writes.labels("deployment").inc()
     runtime.watched.note_deployment(await runtime.cluster.apply(path, wanted))

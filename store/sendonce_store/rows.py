@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
-
-# why a delivery ended, as the programs write it; what the schema writes beside it stands in the SQL, and all of it in
-# `spec.DeliveryReason`
-Reason = Literal[
-    "permanent", "retries_exhausted", "render_error", "unknown_outcome", "unknown_timezone", "deadline", "cancelled",
-    "import_failed", "unexpected_count", "too_many_rejected",
-]  # fmt: skip
-# why one waits
-Wait = Literal["quiet_hours"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +71,7 @@ class Result:
     seq: int
     state: str  # sent | pending | failed | uncertain
     outcome: str | None = None
-    reason: Reason | None = None
+    reason: str | None = None
     code: str | None = None
     error: str | None = None
     message_id: str | None = None
@@ -95,7 +86,7 @@ class Unsent:
 
     no: int
     state: str
-    reason: Reason | Wait | None
+    reason: str | None
     code: str | None = None
     error: str | None = None
     delay: float | None = None

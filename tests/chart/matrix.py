@@ -27,7 +27,6 @@ MATRIX: dict[str, dict[str, Any]] = {
         "image": {"registry": "registry.example.com/platform/", "pullSecrets": [{"name": "registry"}]},
         **{part: {"image": {"digest": DIGEST}} for part in ("operator", "workers", "cli")},
         "gateway": {"enabled": True, "publicUrl": GATEWAY, "image": {"digest": DIGEST}},
-        "store": {"address": ADDRESS},
     },
     "every placement": {
         "commonLabels": {"cost": "a"},
@@ -61,9 +60,7 @@ MATRIX: dict[str, dict[str, Any]] = {
         "gateway": {
             "enabled": True,
             "publicUrl": GATEWAY,
-            "database": {"existingSecret": "gateway-login", "secretKey": "url"},
             "receiptsSecret": "receipts",
-            "texts": {"en": {"marketing": "our letters", "topics": {"news": "News & more"}}},
             "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "notify-tls", "annotations": {"a": "b"}},
             "service": {"annotations": {"c": "d"}},
             **PLACEMENT,
@@ -84,25 +81,12 @@ MATRIX: dict[str, dict[str, Any]] = {
             "user": 0,
             "podDisruptionBudget": {"enabled": False},
         },
-        "store": {"address": ADDRESS},
-    },
-    "gateway of a try-out, with its network policy": {
-        "gateway": {"enabled": True, "publicUrl": GATEWAY},
-        "networkPolicy": {"enabled": True},
-        "postgresql": {"enabled": True},
     },
     "a gateway elsewhere": {"gateway": {"publicUrl": GATEWAY}},
-    "console": {
-        "console": {"enabled": True},
-        "store": {"address": ADDRESS},
-        "monitoring": {"podMonitor": {"enabled": True}, "scrapeAnnotations": True},
-    },
+    "console": {"console": {"enabled": True}, "store": {"address": ADDRESS}},
     "console of a try-out, with its network policy": {
         "console": {"enabled": True, "networkPolicyFrom": [{"podSelector": {}}]},
-        "networkPolicy": {
-            "enabled": True,
-            "metricsFrom": [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}],
-        },
+        "networkPolicy": {"enabled": True},
         "postgresql": {"enabled": True},
     },
     "console with Secrets of others": {

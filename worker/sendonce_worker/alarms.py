@@ -37,6 +37,5 @@ class StoreAlarms:
             async with self._control.use() as conn:
                 await campaigns.halt(conn, self._campaign_id, "CredentialsRejected", message)
         except STORE_ERRORS as problem:
-            logger.warning("could not stop the campaign for CredentialsRejected: %s: %s", message, problem)
-            return
+            logger.warning("could not stop the campaign: %s", problem)
         logger.error("campaign stopped, CredentialsRejected: %s", message)

@@ -13,8 +13,6 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from sendonce_store.logs import STANDARD_FIELDS
-
 __all__ = ["Redactor", "mask_address"]
 
 _HIDDEN = "***"
@@ -95,7 +93,7 @@ class Redactor(logging.Filter):
         for name in ("exc_text", "stack_info"):
             if text := getattr(record, name):
                 setattr(record, name, self.redact(text))
-        for name in record.__dict__.keys() - STANDARD_FIELDS:
+        for name in record.__dict__.keys() - _STANDARD:
             record.__dict__[name] = self._redacted_value(record.__dict__[name])
         return True
 
@@ -110,6 +108,7 @@ class Redactor(logging.Filter):
 
 
 _PLAIN = logging.Formatter()
+_STANDARD = logging.makeLogRecord({}).__dict__.keys() | {"message", "asctime", "taskName"}
 
 
 def _message(record: logging.LogRecord) -> str:

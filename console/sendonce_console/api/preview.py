@@ -31,13 +31,7 @@ class PreviewRequest:
     format: str = "CSV"
 
 
-@routes.post(
-    "/api/v1/namespaces/{namespace}/preview",
-    needs="campaigns",
-    returns=PreviewRecord,
-    takes=PreviewRequest,
-    reads=False,
-)
+@routes.post("/api/v1/namespaces/{namespace}/preview", needs="campaigns", returns=PreviewRecord, takes=PreviewRequest)
 async def preview(visit: Visit) -> web.Response:
     """Check a campaign's file and render its messages. Nothing is sent, nothing is kept, nothing else is opened."""
     sent = await sent_object(visit.request)

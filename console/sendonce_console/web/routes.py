@@ -7,8 +7,7 @@
 
 `needs` is a right in the route's namespace ("campaigns", "people", "levers"); in a route without `{namespace}` it
 narrows `visit.namespaces` to those where the viewer has it. "sign-in": any viewer, who sees no rows. What needs nobody
-(static files, the way in) is in `app` by itself. `reads=False`: it has no connection, so that it works without the
-database, and holds none while it takes its time.
+(static files, the way in) is in `app` by itself.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ class Route:
     returns: object = None
     takes: object = None
     query: Mapping[str, str] = field(default_factory=dict)
-    reads: bool = True
 
     @property
     def is_api(self) -> bool:
@@ -57,29 +55,23 @@ class Routes:
         return iter(self._table)
 
     def get(
-        self,
-        path: str,
-        *,
-        needs: Need,
-        returns: object = None,
-        query: Mapping[str, str] | None = None,
-        reads: bool = True,
+        self, path: str, *, needs: Need, returns: object = None, query: Mapping[str, str] | None = None
     ) -> Callable[[Handler], Handler]:
         """Register what answers GET (and HEAD)."""
 
         def enter(handler: Handler) -> Handler:
-            self._table.append(Route("GET", path, needs, handler, returns, None, query or {}, reads))
+            self._table.append(Route("GET", path, needs, handler, returns, None, query or {}))
             return handler
 
         return enter
 
     def post(
-        self, path: str, *, needs: Need, returns: object = None, takes: object = None, reads: bool = True
+        self, path: str, *, needs: Need, returns: object = None, takes: object = None
     ) -> Callable[[Handler], Handler]:
         """Register what answers POST; the form's token is checked before the handler runs."""
 
         def enter(handler: Handler) -> Handler:
-            self._table.append(Route("POST", path, needs, handler, returns, takes, reads=reads))
+            self._table.append(Route("POST", path, needs, handler, returns, takes))
             return handler
 
         return enter
