@@ -157,8 +157,8 @@ RUNAWAYS = [
 ]
 
 
-# what counting stops is stopped by counting on a slow machine too
-PATIENT = Limits(cpu_seconds=60)
+# what counting stops is stopped by counting on a slow machine too, and within 2 s of CPU time on any
+PATIENT = Limits(cpu_seconds=2)
 
 
 def render(source: str, part: str) -> object:
