@@ -12,7 +12,7 @@ PYTEST_FLAGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
-TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope
+TESTS := $(BIN)/pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -18,11 +18,11 @@ from sendonce_kubectl.failing import PluginError
 __all__ = ["REASONS", "RETRIABLE", "Selection", "action", "name_of", "same_order", "signed"]
 
 Object = dict[str, Any]
-RETRIABLE = ("Failed", "Expired", "Cancelled")
+RETRIABLE = ("Failed", "Expired", "Cancelled", "Suppressed")
 REASONS = (
     "Permanent", "RetriesExhausted", "RenderError", "InvalidRecipient", "Resolved", "Poison", "UnknownOutcome",
     "Recovered", "Restored", "KeyWindowPassed", "RepeatNotSafe", "ContentChanged", "SuppressionList", "OptedOut",
-    "Deadline", "Cancelled", "ImportFailed",
+    "UnknownTimezone", "FrequencyCap", "Deadline", "Cancelled", "ImportFailed", "UnexpectedCount", "TooManyRejected",
 )  # fmt: skip
 MOST_RECIPIENTS = 100
 # a DNS label; the digest takes ten of it

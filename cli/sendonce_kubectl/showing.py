@@ -37,9 +37,9 @@ def emit(output: str | None, data: Mapping[str, Any], shown: Callable[[], str], 
 
 
 def names(data: Mapping[str, Any], kind: str) -> list[str]:
-    """`kind/name` of an object, or of each of a list."""
+    """`kind/name` of an object, or of each of a list; a delivery has the name by which orders take its recipient."""
     found = data["items"] if isinstance(data.get("items"), list) else [data]
-    return [f"{kind}/{clean(str(field(one, 'metadata.name') or one.get('name') or ''))}" for one in found]
+    return [f"{kind}/{clean(str(field(one, 'metadata.name') or one.get('recipient') or ''))}" for one in found]
 
 
 def as_json(data: object) -> str:

@@ -1,10 +1,16 @@
-"""`python -m sendonce_console`."""
+"""`python -m sendonce_console`.
 
-from __future__ import annotations
+The first process of a container ignores a signal that it has no handler for, and loading everything takes a moment: so
+the handler comes first. What comes before it is kept by the image's entry point (`env --block-signal=TERM`), and stays
+kept until it is let through here.
+"""
 
+import signal
 import sys
 
-from sendonce_console.main import main
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
-if __name__ == "__main__":
-    sys.exit(main())
+from sendonce_console.main import main  # noqa: E402 - after the handler
+
+sys.exit(main())

@@ -21,6 +21,7 @@ from sendonce_console.web.errors import boundary
 from sendonce_console.web.handling import served
 from sendonce_console.web.headers import add_headers
 from sendonce_console.web.routes import Route
+from sendonce_store.serving import counted
 
 __all__ = ["ROUTES", "build_app"]
 
@@ -35,9 +36,8 @@ ROUTES: Sequence[Route] = [route for module in _MODULES for route in module.rout
 
 def build_app(console: Console) -> web.Application:
     """Put routes, headers and the boundary for errors together."""
-    app = web.Application(
-        middlewares=[boundary(console.pages, local=console.door.local)], client_max_size=LARGEST_REQUEST
-    )
+    around = [counted(console.metrics.requests), boundary(console)]
+    app = web.Application(middlewares=around, client_max_size=LARGEST_REQUEST)
     app.router.add_get("/static/{name}", console.static.serve)
     app.router.add_get("/healthz", alive)
     _add(app, console, ROUTES)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from sendonce_console.access.forms import Forms
 from sendonce_console.access.viewer import Door
 from sendonce_console.levers.interface import Levers
+from sendonce_console.metrics import ConsoleMetrics
 from sendonce_console.reading import Reader
 from sendonce_console.settings import ConsoleSettings
+from sendonce_console.web.sealing import Searches
 from sendonce_console.web.static import StaticFiles
 from sendonce_console.web.templating import Pages
 
@@ -24,3 +26,5 @@ class Console:
     static: StaticFiles
     pages: Pages
     levers: Levers
+    metrics: ConsoleMetrics
+    searches: Searches

@@ -10,17 +10,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import psycopg
 
-from sendonce_console.web.problems import unavailable
+from sendonce_console.web.problems import ProblemError, unavailable
 from sendonce_store import console_scope
-from sendonce_store.connection import Connection, connect
-from sendonce_store.migrate import require_current
+from sendonce_store.connection import Connection, StoreUnavailableError, connect
+from sendonce_store.migrate import SchemaVersionError, require_current
 
 _KNOWN_SECONDS = 2.0
 _PATIENCE = 5.0
+# a scrape is given up after ten
+_LOOK_SECONDS = 3.0
 
 
 class Reader:
@@ -62,6 +64,20 @@ class Reader:
         self._known = (time.monotonic(), known)
         return known
 
+    async def problem(self) -> str | None:
+        """Why nothing can be read now, for operators; None: all is well."""
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS), self.read(()):
+                return None
+        except (StoreUnavailableError, SchemaVersionError) as error:
+            return str(error)
+        except ProblemError as error:
+            return f"{error.title}: {error.detail}"
+        except psycopg.Error as error:
+            return f"the store can't be read: {type(error).__name__}"
+        except TimeoutError:
+            return f"the store has not answered within {_LOOK_SECONDS:g} s"
+
     async def close(self) -> None:
         """Close all connections that are not in use."""
         self._checked = False
@@ -77,27 +93,29 @@ class Reader:
 
     async def _entered(self, namespaces: Sequence[str]) -> Connection:
         while self._idle:
-            conn = self._idle.pop()
-            try:
-                await console_scope.begin(conn, namespaces, self._statement_ms)
-            except (psycopg.OperationalError, psycopg.InterfaceError):
-                await conn.close()
-            else:
-                return conn
-        conn = await self._connect()
+            # one that the server has closed meanwhile makes room for the next
+            with suppress(psycopg.OperationalError, psycopg.InterfaceError):
+                return await self._begun(self._idle.pop(), namespaces)
+        return await self._begun(await self._connect(), namespaces)
+
+    async def _begun(self, conn: Connection, namespaces: Sequence[str]) -> Connection:
         try:
             await console_scope.begin(conn, namespaces, self._statement_ms)
         except BaseException:
+            # also when whoever asked has gone: it is in nobody's hands then
             await conn.close()
             raise
         return conn
 
     async def _leave(self, conn: Connection) -> None:
-        """Nothing was written, so there is nothing to commit."""
+        """Nothing was written, so there is nothing to commit, and nothing is lost with a connection that breaks now."""
         if conn.closed:
             return
         try:
             await conn.execute("ROLLBACK")
+        except (psycopg.OperationalError, psycopg.InterfaceError):
+            await conn.close()
+            return
         except BaseException:
             # also when whoever asked has gone: it is in nobody's hands then
             await conn.close()

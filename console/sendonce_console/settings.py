@@ -8,9 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sendonce_store.console_login import address_with_login
-from sendonce_store.environment import SettingsError, dsn, gateway_url, number, required
-from sendonce_store.tenancy import TenancyError
+from sendonce_store.environment import (
+    LogStyle,
+    SettingsError,
+    gateway_url,
+    log_level,
+    log_style,
+    number,
+    port_or_off,
+)
+from sendonce_store.program_dsn import program_dsn
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +28,7 @@ class ConsoleSettings:
     key: bytes = field(repr=False)  # seals sessions and forms; the same in all replicas
     host: str = "0.0.0.0"  # noqa: S104 - in a Pod; `sendonce console` names the loopback
     port: int = 8080
+    ops_port: int | None = None  # /healthz, /readyz and /metrics; None: off
     connections: int = 8  # of the database, at most
     statement_seconds: float = 10.0
     kubeconfig: Path | None = None  # None: the cluster that the console runs in
@@ -31,6 +39,7 @@ class ConsoleSettings:
     proxy_hops: int = 0  # proxies of ours in front, whose X-Forwarded-For is believed
     levers: bool = True  # off: it shows, and nobody orders anything through it
     gateway_url: str | None = None  # for links in previews; those of a campaign are what it began with
+    log_style: LogStyle = "json"
     log_level: str = "INFO"
 
 
@@ -38,10 +47,11 @@ def read_settings(env: Mapping[str, str] = os.environ) -> ConsoleSettings:
     """Read `SENDONCE_…` variables. Raises SettingsError."""
     kubeconfig = env.get("KUBECONFIG") or None
     return ConsoleSettings(
-        dsn=_store(env),
+        dsn=program_dsn(env, "console"),
         key=_key(env),
         host=env.get("SENDONCE_CONSOLE_HOST") or "0.0.0.0",  # noqa: S104 - in a Pod
         port=number(env, "SENDONCE_CONSOLE_PORT", 8080, int, 0, 65_535),
+        ops_port=port_or_off(env, "SENDONCE_OPS_PORT", 9090),
         connections=number(env, "SENDONCE_CONSOLE_CONNECTIONS", 8, int, 1, 200),
         statement_seconds=number(env, "SENDONCE_CONSOLE_STATEMENT_SECONDS", 10.0, float, 0.1, 60),
         kubeconfig=Path(kubeconfig) if kubeconfig else None,
@@ -52,7 +62,8 @@ def read_settings(env: Mapping[str, str] = os.environ) -> ConsoleSettings:
         proxy_hops=number(env, "SENDONCE_CONSOLE_PROXY_HOPS", 0, int, 0, 10),
         levers=_flag(env, "SENDONCE_CONSOLE_LEVERS", default=True),
         gateway_url=gateway_url(env),
-        log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
+        log_style=log_style(env),
+        log_level=log_level(env),
     )
 
 
@@ -62,22 +73,6 @@ def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:
         message = f"{name}: {text!r} is neither true nor false"
         raise SettingsError(message)
     return default if not text else text == "true"
-
-
-def _store(env: Mapping[str, str]) -> str:
-    """The store as the console's login: a connection string, or the database's address and the login's password."""
-    path = env.get("SENDONCE_CONSOLE_PASSWORD_FILE")
-    if not path:
-        return dsn(env)
-    try:
-        password = Path(path).read_text("utf-8").strip()
-        return address_with_login(required(env, "SENDONCE_STORE_ADDRESS"), password)
-    except OSError as error:
-        message = f"SENDONCE_CONSOLE_PASSWORD_FILE: {path} can't be read: {error.strerror}"
-        raise SettingsError(message) from error
-    except TenancyError as error:
-        message = f"SENDONCE_STORE_ADDRESS: {error}"
-        raise SettingsError(message) from None
 
 
 _SHORTEST_KEY = 32

@@ -1,4 +1,4 @@
-"""Around every request: whatever goes wrong becomes an answer that says so and no more, and all answers are counted.
+"""Around every request: whatever goes wrong becomes an answer that says so and no more.
 
 People (`/u/…`, `/p/…` and what is mistyped) get a page, programs (`/v1/…`, `/receipts/…`) JSON.
 """
@@ -6,18 +6,19 @@ People (`/u/…`, `/p/…` and what is mistyped) get a page, programs (`/v1/…`
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from sendonce_gateway.metrics import GatewayMetrics
+from sendonce_gateway.languages import Languages
 from sendonce_gateway.pages import problem_page
 from sendonce_gateway.problems import Problem, problem
+from sendonce_gateway.wording import Words
 from sendonce_store.connection import StoreUnavailableError
+from sendonce_store.serving import route_of
 
-__all__ = ["answer"]
+__all__ = ["answer", "words_for"]
 
 logger = logging.getLogger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -26,36 +27,37 @@ _STORE = Problem(503, "store_unavailable", "this can't be recorded at the moment
 _BUG = Problem(500, "internal", "something went wrong here: try again later")
 
 
-def answer(metrics: GatewayMetrics) -> Middleware:
-    """The middleware that is around all others."""
+def answer(languages: Languages) -> Middleware:
+    """The middleware that is around all handlers."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        began = time.monotonic()
-        response = await _answered(request, handler)
-        metrics.answered(_route(request), response.status, time.monotonic() - began)
-        return response
+        return await _answered(request, handler, languages)
 
     return middleware
 
 
-async def _answered(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _answered(request: web.Request, handler: Handler, languages: Languages) -> web.StreamResponse:
     try:
         return await handler(request)
     except Problem as error:
-        return _say(request, error)
+        found = error
     except web.HTTPException as error:
-        return _say(request, _of_aiohttp(error))
+        found = _of_aiohttp(error)
     except StoreUnavailableError as error:
-        logger.warning("the store can't be used: %s", error, extra={"route": _route(request)})
-        return _say(request, _STORE)
+        logger.warning("the store can't be used: %s", error, extra={"route": route_of(request)})
+        found = _STORE
     except Exception:
-        logger.exception("a request failed in a way it should not", extra={"route": _route(request)})
-        return _say(request, _BUG)
+        logger.exception("a request failed in a way it should not", extra={"route": route_of(request)})
+        found = _BUG
+    if request.path.startswith(FOR_PROGRAMS):
+        return problem(found)
+    return problem_page(found, words_for(request, languages))
 
 
-def _say(request: web.Request, error: Problem) -> web.Response:
-    return problem(error) if request.path.startswith(FOR_PROGRAMS) else problem_page(error)
+def words_for(request: web.Request, languages: Languages) -> Words:
+    """The words of the language that a person's browser asks for."""
+    return languages.spoken(", ".join(request.headers.getall("Accept-Language", [])))
 
 
 def _of_aiohttp(error: web.HTTPException) -> Problem:
@@ -65,9 +67,3 @@ def _of_aiohttp(error: web.HTTPException) -> Problem:
     if isinstance(error, web.HTTPNotFound):
         return Problem(404, "not_found", "there is nothing at this address")
     return Problem(error.status, "refused", "this request can't be answered")
-
-
-def _route(request: web.Request) -> str:
-    """The pattern of the route, for metrics and logs: the path itself holds links."""
-    resource = request.match_info.route.resource
-    return "none" if resource is None else resource.canonical

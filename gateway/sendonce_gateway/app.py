@@ -15,13 +15,15 @@ from sendonce_gateway.receipts import receipt_routes
 from sendonce_gateway.settings import GatewaySettings
 from sendonce_gateway.store import Pool
 from sendonce_gateway.unsubscribe import unsubscribe_routes
+from sendonce_store.serving import counted
 
 __all__ = ["build_app"]
 
 
 def build_app(pool: Pool, settings: GatewaySettings, metrics: GatewayMetrics) -> web.Application:
     """Put the application together. It opens nothing: that is `main`'s."""
-    app = web.Application(middlewares=[answer(metrics)], client_max_size=1024 * 1024)
+    middlewares = [counted(metrics.requests), answer(settings.languages)]
+    app = web.Application(middlewares=middlewares, client_max_size=1024 * 1024)
     app.add_routes(unsubscribe_routes(pool, settings, metrics))
     app.add_routes(preference_routes(pool, settings, metrics))
     app.add_routes(enqueue_routes(pool, settings, metrics))

@@ -19,12 +19,12 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from sendonce_gateway.app import build_app
-from sendonce_gateway.logs import configure_logging
 from sendonce_gateway.metrics import GatewayMetrics
-from sendonce_gateway.ops import build_ops
 from sendonce_gateway.settings import GatewaySettings, read_settings
-from sendonce_gateway.store import Pool
+from sendonce_gateway.store import Pool, answers_soon, problem_of_store
 from sendonce_store.environment import SettingsError
+from sendonce_store.logs import configure_logging, without_words
+from sendonce_store.serving import build_ops, listening
 
 logger = logging.getLogger(__name__)
 CONFIGURATION = 2
@@ -38,7 +38,7 @@ def main() -> None:
     except SettingsError as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(CONFIGURATION)
-    configure_logging(settings.log_level, settings.log_style)
+    configure_logging(settings.log_level, settings.log_style, filters=(without_words,))
     # a second series beside each counter, of which nobody makes use
     disable_created_metrics()  # type: ignore[no-untyped-call]
     asyncio.run(run(settings))
@@ -66,17 +66,22 @@ async def serving(settings: GatewaySettings, host: str = ANYWHERE) -> AsyncItera
         stack.push_async_callback(pool.close)
         ports = [await _serve(stack, build_app(pool, settings, metrics), host, settings.port, settings.grace)]
         if settings.ops_port is not None:
-            ports.append(await _serve(stack, build_ops(pool, metrics), host, settings.ops_port, 1.0))
+            ports.append(await _serve(stack, _ops(pool, metrics), host, settings.ops_port, 1.0))
         yield ports
+
+
+def _ops(pool: Pool, metrics: GatewayMetrics) -> web.Application:
+    async def looked() -> None:
+        metrics.store_answers(answers=await answers_soon(pool))
+
+    return build_ops(metrics.registry, lambda: problem_of_store(pool), well="the store answers", at_scrape=looked)
 
 
 async def _serve(stack: AsyncExitStack, app: web.Application, host: str, port: int, grace: float) -> int:
     # no access log: there are links in the paths. What is left of a body that was refused is not waited for
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=grace, keepalive_timeout=30, lingering_time=0.5)
-    await runner.setup()
-    stack.push_async_callback(runner.cleanup)
-    await web.TCPSite(runner, host, port, backlog=512).start()
-    return int(runner.addresses[0][1])
+    _, taken = await listening(stack, runner, host, port, backlog=512)
+    return taken
 
 
 if __name__ == "__main__":

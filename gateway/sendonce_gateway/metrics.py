@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from sendonce_store.serving import RequestMetrics
 
 __all__ = ["GatewayMetrics"]
-
-_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class GatewayMetrics:
@@ -15,12 +15,8 @@ class GatewayMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         """Register every metric. ValueError if the registry has them already."""
         self.registry = registry
-        self._requests = Counter(
-            "sendonce_gateway_requests", "Requests answered.", ("route", "status"), registry=registry
-        )
-        self._duration = Histogram(
-            "sendonce_gateway_request_seconds", "Time to an answer.", ("route",), registry=registry, buckets=_SECONDS
-        )
+        self.requests = RequestMetrics(registry, "gateway")
+        self._store_up = Gauge("sendonce_gateway_store_up", "1: the store answers this process.", registry=registry)
         self._wishes = Counter(
             "sendonce_gateway_wishes", "Opt-outs and opt-ins recorded.", ("wish", "way"), registry=registry
         )
@@ -28,10 +24,9 @@ class GatewayMetrics:
             "sendonce_gateway_enqueued", "Recipients taken for standing campaigns, repeats too.", registry=registry
         )
 
-    def answered(self, route: str, status: int, seconds: float) -> None:
-        """Count a request. `route`: its pattern, never its path."""
-        self._requests.labels(route, str(status)).inc()
-        self._duration.labels(route).observe(seconds)
+    def store_answers(self, *, answers: bool) -> None:
+        """Whether the store can be used now."""
+        self._store_up.set(answers)
 
     def wished(self, wish: str, way: str, count: int = 1) -> None:
         """Count what people asked for. `wish`: out or in. `way`: one-click, page or preferences."""

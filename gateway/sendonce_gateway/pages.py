@@ -13,6 +13,7 @@ from html import escape
 from aiohttp import web
 
 from sendonce_gateway.problems import Problem
+from sendonce_gateway.wording import Words
 
 __all__ = ["button", "checkbox", "form", "link", "page", "paragraph", "problem_page"]
 
@@ -35,36 +36,30 @@ HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex, nofollow",
 }
-_TITLES = {
-    400: "This can't be done",
-    404: "Nothing here",
-    405: "This can't be done",
-    408: "Too slow",
-    410: "This link is no longer good",
-    413: "Too large",
-    429: "Too many requests",
-    500: "Something went wrong",
-    503: "Not at the moment",
-}
+# of languages that are written from right to left (ISO 639)
+_LEFTWARD = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"})
 
 
-def page(title: str, *blocks: str, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """A whole page. `title` is plain text, `blocks` are HTML made by the functions below."""
+def page(
+    language: str, title: str, *blocks: str, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """A whole page, in a language by its tag. `title` is plain text, `blocks` are HTML made by the functions below."""
     heading = escape(title)
+    leftward = ' dir="rtl"' if language.partition("-")[0].lower() in _LEFTWARD else ""
     text = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="{escape(language)}"{leftward}><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{heading}</title><style>{_STYLE}</style></head>"
         f"<body><h1>{heading}</h1>{''.join(blocks)}</body></html>"
     )
-    return web.Response(status=status, text=text, content_type="text/html", headers={**HEADERS, **(headers or {})})
+    more = {**HEADERS, "Content-Language": language, **(headers or {})}
+    return web.Response(status=status, text=text, content_type="text/html", headers=more)
 
 
-def problem_page(error: Problem) -> web.Response:
+def problem_page(error: Problem, words: Words) -> web.Response:
     """The answer to a person."""
-    words = error.message[:1].upper() + error.message[1:]
-    title = _TITLES.get(error.status, "This can't be done")
-    return page(title, paragraph(f"{words}."), status=error.status, headers=error.headers)
+    title, text = words.problem(error.code)
+    return page(words.language, title, paragraph(text), status=error.status, headers=error.headers)
 
 
 def paragraph(text: str) -> str:

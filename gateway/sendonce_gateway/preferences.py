@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from sendonce_gateway.answering import words_for
 from sendonce_gateway.bodies import read_body
 from sendonce_gateway.forms import read_form
 from sendonce_gateway.metrics import GatewayMetrics
@@ -19,7 +20,7 @@ from sendonce_gateway.opening import Opened, Opener
 from sendonce_gateway.pages import button, checkbox, form, page, paragraph
 from sendonce_gateway.settings import GatewaySettings
 from sendonce_gateway.store import Pool
-from sendonce_gateway.wording import about
+from sendonce_gateway.wording import Words, fill
 from sendonce_store import gateway
 from sendonce_store.connection import Connection
 from sendonce_store.gateway import Topic
@@ -44,7 +45,8 @@ def preference_routes(pool: Pool, settings: GatewaySettings, metrics: GatewayMet
     async def show(request: web.Request) -> web.Response:
         opened = await opener.open(request)
         async with pool.connection() as conn:
-            return choosing(opened, await _topics(conn, opened))
+            topics = await _topics(conn, opened)
+        return choosing(opened, topics, words_for(request, settings.languages))
 
     async def act(request: web.Request) -> web.Response:
         body = await read_body(request, LONGEST_BODY, settings.body_wait)
@@ -59,7 +61,7 @@ def preference_routes(pool: Pool, settings: GatewaySettings, metrics: GatewayMet
             after = await _topics(conn, opened)
         for change in made:
             metrics.wished("out" if change.out else "in", "preferences")
-        return choosing(opened, after, saved=True)
+        return choosing(opened, after, words_for(request, settings.languages), saved=True)
 
     return [web.get("/p/{token}", show), web.post("/p/{token}", act)]
 
@@ -100,19 +102,25 @@ def changes(topics: Sequence[Topic], known: Collection[str], wanted: Collection[
     ]
 
 
-def choosing(opened: Opened, topics: Sequence[Topic], *, saved: bool = False) -> web.Response:
+def choosing(opened: Opened, topics: Sequence[Topic], words: Words, *, saved: bool = False) -> web.Response:
     """The page to choose on."""
     whole, *named = topics
-    kind = about(replace(opened.wish, topic=WHOLE))
-    boxes = [
-        checkbox(topic.name, "topic", topic.name, checked=not (topic.opted_out or whole.opted_out)) for topic in named
-    ]
-    if not boxes:
-        boxes = [checkbox(f"Messages about {kind}", "topic", WHOLE, checked=not whole.opted_out)]
-    says = ["Your choice is saved."] if saved else []
+    kind = words.about(replace(opened.wish, topic=WHOLE))
+    says = [words.preferences_saved] if saved else []
     if whole.opted_out:
-        says.append(f"You get no messages about {kind} here.")
-    buttons = button("Save", "save", "1")
+        says.append(fill(words.preferences_none, about=kind))
+    buttons = button(words.save_button, "save", "1")
     if named and not whole.opted_out:
-        buttons += button("Stop all of them", "nothing", "1", second=True)
-    return page("What you get", *map(paragraph, says), form(*boxes, buttons))
+        buttons += button(words.stop_button, "nothing", "1", second=True)
+    boxes = _boxes(topics, fill(words.preferences_all, about=kind), words)
+    return page(words.language, words.preferences_title, *map(paragraph, says), form(*boxes, buttons))
+
+
+def _boxes(topics: Sequence[Topic], everything: str, words: Words) -> list[str]:
+    whole, *named = topics
+    if not named:
+        return [checkbox(everything, "topic", WHOLE, checked=not whole.opted_out)]
+    return [
+        checkbox(words.called(topic.name), "topic", topic.name, checked=not (topic.opted_out or whole.opted_out))
+        for topic in named
+    ]

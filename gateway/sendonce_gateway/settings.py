@@ -6,9 +6,19 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from sendonce_store.environment import SettingsError, dsn, gateway_url, number, required
+from sendonce_gateway.languages import Languages
+from sendonce_gateway.texts import read_texts
+from sendonce_store.environment import (
+    LogStyle,
+    gateway_url,
+    log_level,
+    log_style,
+    number,
+    port_or_off,
+    required,
+)
+from sendonce_store.program_dsn import program_dsn
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +37,19 @@ class GatewaySettings:
     enqueue_per_second: float = 500.0  # requests with one token
     receipts_dir: Path | None = None  # secrets of providers: see docs/receipts.md
     receipts_per_second: float = 500.0  # requests at one provider's address
-    log_style: Literal["json", "console"] = "json"
+    languages: Languages = field(default_factory=Languages)  # of the pages for people
+    log_style: LogStyle = "json"
     log_level: str = "INFO"
 
 
 def read_settings(env: Mapping[str, str] = os.environ) -> GatewaySettings:
     """Read `SENDONCE_…` variables. Raises SettingsError."""
-    receipts = env.get("SENDONCE_RECEIPTS_DIR")
+    receipts, texts = env.get("SENDONCE_RECEIPTS_DIR"), env.get("SENDONCE_GATEWAY_TEXTS")
     return GatewaySettings(
-        dsn=dsn(env),
+        dsn=program_dsn(env, "gateway"),
         public_url=_public_url(env),
         port=number(env, "SENDONCE_GATEWAY_PORT", 8080, int, 0, 65_535),
-        ops_port=None if env.get("SENDONCE_OPS_PORT") == "" else number(env, "SENDONCE_OPS_PORT", 9090, int, 0, 65_535),
+        ops_port=port_or_off(env, "SENDONCE_OPS_PORT", 9090),
         proxies=number(env, "SENDONCE_GATEWAY_PROXIES", 0, int, 0, 10),
         store_connections=number(env, "SENDONCE_GATEWAY_CONNECTIONS", 8, int, 1, 200),
         store_wait=number(env, "SENDONCE_GATEWAY_STORE_SECONDS", 5.0, float, 0.05, 60),
@@ -47,19 +58,12 @@ def read_settings(env: Mapping[str, str] = os.environ) -> GatewaySettings:
         enqueue_per_second=number(env, "SENDONCE_ENQUEUE_PER_SECOND", 500.0, float, 1, 100_000),
         receipts_dir=Path(receipts) if receipts else None,
         receipts_per_second=number(env, "SENDONCE_RECEIPTS_PER_SECOND", 500.0, float, 1, 100_000),
-        log_style="console" if env.get("SENDONCE_LOG_FORMAT", "json") in {"plain", "console"} else "json",
-        log_level=_level(env),
+        languages=read_texts(texts) if texts else Languages(),
+        log_style=log_style(env),
+        log_level=log_level(env),
     )
 
 
 def _public_url(env: Mapping[str, str]) -> str:
     required(env, "SENDONCE_GATEWAY_URL")
     return gateway_url(env) or ""
-
-
-def _level(env: Mapping[str, str]) -> str:
-    level = env.get("SENDONCE_LOG_LEVEL", "INFO").upper()
-    if level not in {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}:
-        message = f"SENDONCE_LOG_LEVEL: {level!r} is unknown: use DEBUG, INFO, WARNING, ERROR or CRITICAL"
-        raise SettingsError(message)
-    return level

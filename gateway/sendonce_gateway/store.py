@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,10 +12,14 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from sendonce_gateway.settings import GatewaySettings
+from sendonce_store import gateway
 from sendonce_store.connection import KEEPALIVES, SESSION_SETTINGS, Connection, StoreUnavailableError
+from sendonce_store.migrate import newest
 
 # a request is answered within seconds, or not at all; the latest setting counts
 _SESSION = f"{SESSION_SETTINGS} -c statement_timeout=10s -c lock_timeout=5s"
+# for the store, at a scrape: the other numbers are wanted above all when it is away
+SCRAPE_SECONDS = 0.5
 
 
 class Pool:
@@ -51,6 +56,28 @@ class Pool:
             raise StoreUnavailableError("no connection to the store is free") from error
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             raise StoreUnavailableError(f"the store: {' '.join(str(error).split())}") from error
+
+
+async def problem_of_store(pool: Pool) -> str | None:
+    """Why the store can't be used now; None: it can. A schema that is newer keeps the functions of an older one."""
+    try:
+        async with pool.connection() as conn:
+            found = await gateway.schema(conn)
+    except StoreUnavailableError as error:
+        return str(error)
+    wanted = newest()
+    if found < wanted:
+        return f"the schema is version {found}, this program needs {wanted}: run `sendonce migrate`"
+    return None
+
+
+async def answers_soon(pool: Pool) -> bool:
+    """Whether the store can be used now, as far as that shows within SCRAPE_SECONDS."""
+    try:
+        async with asyncio.timeout(SCRAPE_SECONDS):
+            return await problem_of_store(pool) is None
+    except TimeoutError:
+        return False
 
 
 def _how_to_connect() -> dict[str, Any]:

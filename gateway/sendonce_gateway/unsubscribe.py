@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from sendonce_gateway.answering import words_for
 from sendonce_gateway.bodies import read_body
 from sendonce_gateway.forms import read_form
 from sendonce_gateway.metrics import GatewayMetrics
@@ -17,7 +18,7 @@ from sendonce_gateway.pages import button, form, link, page, paragraph
 from sendonce_gateway.problems import Problem
 from sendonce_gateway.settings import GatewaySettings
 from sendonce_gateway.store import Pool
-from sendonce_gateway.wording import about
+from sendonce_gateway.wording import Words, fill
 from sendonce_store import gateway
 
 __all__ = ["unsubscribe_routes"]
@@ -31,7 +32,7 @@ def unsubscribe_routes(pool: Pool, settings: GatewaySettings, metrics: GatewayMe
     opener = Opener(pool, settings, "unsubscribe")
 
     async def ask(request: web.Request) -> web.Response:
-        return asking(await opener.open(request))
+        return asking(await opener.open(request), words_for(request, settings.languages))
 
     async def act(request: web.Request) -> web.Response:
         fields = read_form(
@@ -44,19 +45,20 @@ def unsubscribe_routes(pool: Pool, settings: GatewaySettings, metrics: GatewayMe
         async with pool.connection() as conn:
             if await gateway.opt_out(conn, opened.namespace, opened.wish, way):
                 metrics.wished("out", way)
-        return done(opened, settings.public_url)
+        return done(opened, settings.public_url, words_for(request, settings.languages))
 
     return [web.get("/u/{token}", ask), web.post("/u/{token}", act)]
 
 
-def asking(opened: Opened) -> web.Response:
+def asking(opened: Opened, words: Words) -> web.Response:
     """The page with the button."""
-    words = f"You will get no more messages about {about(opened.wish)} here."
-    return page("Unsubscribe?", paragraph(words), form(button("Unsubscribe", FIELD, VALUE), page="1"))
+    text = fill(words.unsubscribe_text, about=words.about(opened.wish))
+    press = form(button(words.unsubscribe_button, FIELD, VALUE), page="1")
+    return page(words.language, words.unsubscribe_title, paragraph(text), press)
 
 
-def done(opened: Opened, public_url: str) -> web.Response:
+def done(opened: Opened, public_url: str, words: Words) -> web.Response:
     """The page after it."""
-    words = f"You will get no more messages about {about(opened.wish)} here."
-    choose = link("Choose what you get", f"{public_url}/p/{opened.token_for('preferences')}")
-    return page("You are unsubscribed", paragraph(words), choose)
+    text = fill(words.unsubscribed_text, about=words.about(opened.wish))
+    choose = link(words.preferences_link, f"{public_url}/p/{opened.token_for('preferences')}")
+    return page(words.language, words.unsubscribed_title, paragraph(text), choose)

@@ -16,18 +16,21 @@ from sendonce_operator.decisions.actions import (
     action_status,
     early,
     is_over,
+    ledger_missing_since,
     requester,
+    sends_again,
 )
 from sendonce_operator.decisions.facts import LEDGER_ANNOTATION, Refusal
 from sendonce_operator.ledger import STORE_ERRORS
-from sendonce_operator.objects import CAMPAIGN, Action, Campaign
-from sendonce_operator.paths import API_VERSION, Key
+from sendonce_operator.objects import CAMPAIGN, Action, Campaign, document
+from sendonce_operator.paths import API_VERSION, HANDLED_ANNOTATION, Key
 from sendonce_operator.publishing import publish
 from sendonce_operator.runtime import Runtime
 from sendonce_operator.starting import precondition
 from sendonce_store import actions, ledger, operating
 from sendonce_store.actions import ActionError, Applied, Order, Target
 from sendonce_store.connection import Connection
+from sendonce_store.operating import KnownKey
 from sendonce_store.ordering import order_of
 from sendonce_store.spec import ActionSpec, ActionStatus, ActionType
 from sendonce_store.standing import Overview
@@ -35,6 +38,20 @@ from sendonce_store.standing import Overview
 logger = logging.getLogger(__name__)
 # beside the longest time-out: how much longer an attempt can be under way
 PATIENCE_MARGIN = 15.0
+# what it would open nobody would close again
+GOING = Refusal("Starting", "the campaign is being deleted: nothing is changed in it any more", stalled=False)
+TOO_OLD = (
+    "it was made before the campaign said LedgerMissing, and can't have meant that: to send it here, make another "
+    "action of type Resume, with another name"
+)
+COPY = (
+    "it is the copy of an action that was applied before, in another store perhaps: to give the order here, make "
+    "another action with another name, and without the annotations of this one"
+)
+CANCELLED = (
+    "the campaign is cancelled, and spec.cancel can't be taken back: to send to these after all, delete the campaign, "
+    "apply it without spec.cancel, and make an action with another name"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +89,8 @@ async def _attempt(runtime: Runtime, action: Action) -> Outcome:
     if campaign is None:
         what = f"spec.campaignRef: NotificationCampaign {action.spec.campaign_ref.name}"
         return Outcome(refusal=refusal.missing(action.subject, what, runtime.now(), "CampaignNotFound"))
+    if campaign.subject.deleting:
+        return Outcome(refusal=GOING)
     try:
         return await _apply(runtime, action, action.spec, campaign)
     except ActionError as error:
@@ -85,18 +104,55 @@ def _campaign_key(action: Action, spec: ActionSpec) -> Key:
 
 
 async def _apply(runtime: Runtime, action: Action, spec: ActionSpec, campaign: Campaign) -> Outcome:
-    async with runtime.ledger.use() as conn:
+    async with runtime.slow_ledger.use() as conn:
         known = await operating.find(conn, campaign.key.namespace, campaign.send_key)
-        if known is None and spec.type is ActionType.RESUME:
-            return await _begin_anew(runtime, campaign)
+        await _refuse_copy(conn, action, spec, known)
+        if spec.type is ActionType.RESUME and await _sent_elsewhere(runtime, conn, campaign, known):
+            return await _begin_anew(runtime, action, campaign)
         if known is None or known.owner_uid != campaign.subject.uid:
             return Outcome(refusal=refusal.starting())
         if (waits := early(spec, _overview(runtime, campaign.key))) is not None:
             return Outcome(refusal=waits)
+        await _prepare(conn, action, spec, campaign, known)
         order = await _order(conn, action, spec, known.id)
         applied = await actions.apply(conn, Target(known.id, known.namespace), order)
     _look_at(runtime, campaign.key)
     return Outcome(applied=applied)
+
+
+async def _refuse_copy(conn: Connection, action: Action, spec: ActionSpec, known: KnownKey | None) -> None:
+    """An order that was done with once, and that this store knows nothing of, came out of a backup: nobody says go."""
+    if HANDLED_ANNOTATION not in action.subject.annotations or spec.type not in {ActionType.RESUME, ActionType.PROMOTE}:
+        return
+    if known is None or await operating.find_action(conn, known.id, action.key.name) is None:
+        raise ActionError(COPY)
+
+
+async def _sent_elsewhere(runtime: Runtime, conn: Connection, campaign: Campaign, known: KnownKey | None) -> bool:
+    """Whether the campaign is LedgerMissing, or was never seen here."""
+    if known is None:
+        return True
+    store = await runtime.store_id(conn)
+    return known.ended is None and refusal.begun_elsewhere(campaign.subject, store, campaign.send_key) is not None
+
+
+async def _prepare(conn: Connection, action: Action, spec: ActionSpec, campaign: Campaign, known: KnownKey) -> None:
+    """What sends again goes by the object as it is now, of which the row of an ended campaign need not know yet.
+
+    A deadline that was moved on, say: by the old one, everybody would expire again at once. What was begun goes on.
+    """
+    if not sends_again(spec) or await operating.find_action(conn, known.id, action.key.name) is not None:
+        return
+    if campaign.spec is None:
+        message = f"the spec of {campaign.key.name} can't be read: see its conditions, and mend it first"
+        raise ActionError(message)
+    if campaign.spec.cancel:
+        raise ActionError(CANCELLED)
+    if known.ended is not None and known.data_deleted_at is None:
+        wished, uid = campaign.spec, campaign.subject.uid
+        content = operating.frozen_content(known, wished)
+        owner = operating.Owner(uid, campaign.subject.generation, uid)
+        await operating.own(conn, known, document(campaign, wished), content, owner)
 
 
 def _overview(runtime: Runtime, key: Key) -> Overview | None:
@@ -110,8 +166,16 @@ async def _order(conn: Connection, action: Action, spec: ActionSpec, campaign_id
     return order_of(action.key.name, spec, patience, requester(action.subject))
 
 
-async def _begin_anew(runtime: Runtime, campaign: Campaign) -> Outcome:
-    """A person takes it on them that no store has sent this: the object forgets that one had it."""
+async def _begin_anew(runtime: Runtime, action: Action, campaign: Campaign) -> Outcome:
+    """A person takes it on them that no store has sent this: the object forgets that one had it.
+
+    An order that was there before that was asked for means something else: it came with its campaign out of git, say.
+    """
+    asked = ledger_missing_since(campaign.subject)
+    if asked is None:
+        return Outcome(refusal=refusal.starting())
+    if action.subject.created_at < asked:
+        raise ActionError(TOO_OLD)
     metadata = {"uid": campaign.subject.uid, "annotations": {LEDGER_ANNOTATION: None}}
     try:
         body = await runtime.cluster.patch(campaign.key.path, {"metadata": metadata})

@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 REPORTED_SECONDS = 30.0
 # campaigns that are worked on at a time
 SIDE_BY_SIDE = 12
+# seconds that a look waits for what is being reconciled
+PATIENCE = 2.0
 
 
 def in_turn(runtime: Runtime) -> list[Key]:
@@ -53,6 +55,9 @@ class ActiveLoop:
         """Nothing runs before `run`."""
         self._runtime = runtime
         self._slots = asyncio.Semaphore(SIDE_BY_SIDE)
+        self._reconciling: dict[Key, asyncio.Task[None]] = {}
+        self._reconcile_slots = asyncio.Semaphore(SIDE_BY_SIDE)
+        self._asked: set[int] = set()  # rows that the last look was for
         self._seen_at = float("-inf")
         self.looked_at = time.monotonic()
 
@@ -61,7 +66,7 @@ class ActiveLoop:
         while not stop.is_set():
             began = time.monotonic()
             try:
-                await self._tick()
+                await self.tick()
             except Exception:
                 self._failed("Internal")
                 logger.exception("a look at the active campaigns failed; it is repeated")
@@ -89,7 +94,8 @@ class ActiveLoop:
         for wait in waits:
             wait.cancel()
 
-    async def _tick(self) -> None:
+    async def tick(self) -> None:
+        """Look once."""
         runtime = self._runtime
         self._forget_gone()
         await self._retry()
@@ -111,13 +117,17 @@ class ActiveLoop:
 
     # --- retry -------------------------------------------------------------------------------------------------------
     async def _retry(self) -> None:
+        """One that takes long goes on by itself: the others are looked after meanwhile."""
         touched, self._runtime.touched = self._runtime.touched, set()
         due = [key for key, campaign in self._runtime.watched.campaigns.items() if self._is_due(campaign, touched)]
-        await asyncio.gather(*(self._reconcile(key) for key in due))
+        tasks = {key: asyncio.ensure_future(self._reconcile(key)) for key in due}
+        self._reconciling |= tasks
+        if tasks:
+            await asyncio.wait(tasks.values(), timeout=PATIENCE)
 
     def _is_due(self, campaign: Campaign, touched: set[Key]) -> bool:
         tracked = self._runtime.track(campaign)
-        if campaign.subject.deleting:
+        if campaign.subject.deleting or campaign.key in self._reconciling or tracked.lock.locked():
             return False
         if tracked.reconciled != campaign.subject.generation and tracked.retry_at is None:
             return True
@@ -128,8 +138,11 @@ class ActiveLoop:
         return campaign.key in touched or any(key in touched for key in providers_named(campaign))
 
     async def _reconcile(self, key: Key) -> None:
-        async with self._slots:
-            await reconcile(self._runtime, key)
+        try:
+            async with self._reconcile_slots:
+                await reconcile(self._runtime, key)
+        finally:
+            del self._reconciling[key]
 
     # --- look --------------------------------------------------------------------------------------------------------
     async def _look(self) -> Mapping[int, Overview]:
@@ -140,11 +153,21 @@ class ActiveLoop:
             told = await receipts.reported(conn, REPORTED_SECONDS)
             wanted = [each for each, one in mine.items() if each in active or each in told or not one.settled]
             found = await ledger.overviews_of(conn, wanted) if wanted else []
+            self._asked = set(wanted)
             await self._note_owners(conn, {each: mine[each].uid for each in wanted if each in active})
             states = await operating.provider_states(conn)
+        self._note_taken(mine, active)
         runtime.read_at = asyncio.get_running_loop().time()
         runtime.pauses = {Key(state.kind, state.namespace, state.name): state for state in states}
         return {overview.id: overview for overview in found}
+
+    @staticmethod
+    def _note_taken(mine: Mapping[int, Tracked], active: Mapping[int, str | None]) -> None:
+        """Somebody else acts for a row by now, another cluster after a long silence, say: ask anew whose it is."""
+        for each, owner in active.items():
+            tracked = mine.get(each)
+            if tracked is not None and owner != tracked.uid and tracked.refusal is None and tracked.retry_at is None:
+                tracked.retry_at = asyncio.get_running_loop().time()
 
     async def _note_owners(self, conn: Connection, owners: Mapping[int, str]) -> None:
         if time.monotonic() - self._seen_at >= self._runtime.settings.owner_beat and owners:
@@ -157,7 +180,7 @@ class ActiveLoop:
         if campaign is None or tracked is None or tracked.uid != campaign.subject.uid:
             return
         overview = overviews.get(tracked.campaign_id) if tracked.campaign_id is not None else None
-        if overview is None and tracked.settled:
+        if overview is None and (tracked.settled or self._begins(key, tracked)):
             return
         if overview is None and tracked.campaign_id is not None and self._runtime.store_down is None:
             self._row_is_gone(tracked)
@@ -176,6 +199,17 @@ class ActiveLoop:
                 logger.exception("%s could not be looked after", key.name)
             self.looked_at = time.monotonic()
 
+    def _begins(self, key: Key, tracked: Tracked) -> bool:
+        """Whether it is being reconciled, or was since the look: how it stands is known in a moment.
+
+        A write would only get in the way of its start.
+        """
+        if tracked.campaign_id is not None:
+            begins = tracked.campaign_id not in self._asked
+        else:
+            begins = key in self._reconciling or tracked.lock.locked()
+        return begins and self._runtime.store_down is None
+
     @staticmethod
     def _row_is_gone(tracked: Tracked) -> None:
         """The store was replaced by one that does not know the campaign: ask anew whose it is."""
@@ -188,7 +222,7 @@ class ActiveLoop:
             tracked.settled = tracked.settled and overview.ended is not None
             tracked.progress = follow(tracked.progress, overview)
             tracked.overview = overview
-            await conduct_too(runtime, tracked, overview)
+            conduct_too(runtime, tracked, overview)
             await self._size(campaign, tracked, overview)
         await showing.show(runtime, campaign.key, tracked, overview)
 

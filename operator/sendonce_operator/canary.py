@@ -26,6 +26,8 @@ class Canary:
     def hear(self, kind: str, body: Mapping[str, Any], *, gone: bool) -> None:
         """A watch showed an object."""
         key, version = key_of(kind, body), version_of(body)
+        if gone and version < self.heard.get(key, 0):
+            return  # of an object that was made again since: one watch tells of both in any order
         if gone:
             self.heard.pop(key, None)
             self.missing.pop(key, None)
@@ -33,6 +35,16 @@ class Canary:
         self.heard[key] = max(version, self.heard.get(key, 0))
         if key in self.missing and self.missing[key][0] <= version:
             del self.missing[key]
+
+    def versions(self, kind: str) -> dict[Key, int]:
+        """What the watch of a kind has shown: to be taken down before a list is read."""
+        return {key: version for key, version in self.heard.items() if key.kind == kind}
+
+    def forget(self, before: Mapping[Key, int], listed: Mapping[Key, int]) -> None:
+        """Forget what had been shown before a list was read, and is not in it: a watch may have missed its end."""
+        for key, version in before.items():
+            if key not in listed and self.heard.get(key) == version:
+                del self.heard[key]
 
     def compare(self, kind: str, listed: Mapping[Key, int], now: float) -> None:
         """A list of a kind (key → version) was read."""

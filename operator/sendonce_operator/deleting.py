@@ -26,7 +26,7 @@ async def delete(runtime: Runtime, key: Key) -> float | None:
     campaign = runtime.watched.campaigns.get(key)
     if campaign is None:
         return None
-    async with runtime.track(campaign).lock, runtime.ledger.use() as conn:
+    async with runtime.track(campaign).lock, runtime.slow_ledger.use() as conn:
         return await _end(conn, campaign)
 
 

@@ -1,7 +1,7 @@
 """A campaign's Deployment: what is wanted and what is there in, at most one write out.
 
 A Deployment of the same name that is not this object's is never touched: one of a deleted campaign of the same name is
-about to be collected, and anybody else's stays theirs.
+about to be collected, and anybody else's stays theirs: the campaign's status then says so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def current_replicas(runtime: Runtime, campaign: Campaign) -> int:
 
 async def deploy(runtime: Runtime, campaign: Campaign, replicas: int) -> None:
     """Bring the Deployment to what is wanted. Raises ClusterError."""
-    live = runtime.watched.deployments.get(campaign.key)
+    live, tracked = runtime.watched.deployments.get(campaign.key), runtime.track(campaign)
+    taken, tracked.name_taken = tracked.name_taken, None
     if campaign.spec is None or (live is None and replicas == 0):
         return
     if not all_known(runtime, campaign):
@@ -41,6 +42,7 @@ async def deploy(runtime: Runtime, campaign: Campaign, replicas: int) -> None:
     live = await runtime.cluster.find(path)
     if live is not None and not _is_mine(live, campaign):
         logger.warning("%s: the Deployment of this name belongs to somebody else", path)
+        tracked.name_taken = taken or runtime.now()
         return
     runtime.metrics.writes.labels("deployment").inc()
     runtime.watched.note_deployment(await runtime.cluster.apply(path, wanted))

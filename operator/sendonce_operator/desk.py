@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine, Mapping
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from sendonce_operator.actions import reconcile_action
@@ -16,7 +17,7 @@ from sendonce_operator.active import ActiveLoop
 from sendonce_operator.deleting import delete
 from sendonce_operator.ledger import STORE_ERRORS
 from sendonce_operator.objects import ACTION, CAMPAIGN, CLUSTER_PROVIDER, PROVIDER, key_of
-from sendonce_operator.paths import DEPLOYMENT, POD
+from sendonce_operator.paths import DEPLOYMENT, POD, Key
 from sendonce_operator.providers import reconcile_provider
 from sendonce_operator.reconcile import reconcile
 from sendonce_operator.runtime import Runtime
@@ -26,11 +27,19 @@ T = TypeVar("T")
 Object = Mapping[str, Any]
 # a deletion that waits for the store asks again after so many seconds
 STORE_SECONDS = 5.0
-ACTION_SECONDS = 3.0
+# an action that waits is asked for again after so many seconds, and later and later
+ACTION_SECONDS, LONGEST_ACTION_SECONDS = 3.0, 30.0
+# a deletion that takes longer is asked for again
+DELETION_SECONDS = 10.0
 # the loop takes a second; after so many it hangs
 LOOP_PATIENCE = 120.0
 # a change that a list has shown, and the watch not for so many lists: the watch is dead
 CANARY_LISTS = 2.5
+
+
+def ask_again(age: timedelta) -> float:
+    """Seconds until an action of this age is looked at again: each look is a write to the API server, kopf's."""
+    return min(LONGEST_ACTION_SECONDS, max(ACTION_SECONDS, age.total_seconds() / 10))
 
 
 class Desk:
@@ -41,6 +50,7 @@ class Desk:
         self._runtime = runtime
         self._active = active
         self._loop = loop
+        self._deletions: dict[Key, asyncio.Task[float | None]] = {}
 
     async def _ask(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something in the operator's loop, and wait for it in the caller's."""
@@ -54,8 +64,9 @@ class Desk:
     def _show(self, kind: str, body: Object, gone: bool) -> None:  # noqa: FBT001 - call_soon takes positions only
         self._runtime.canary.hear(kind, body, gone=gone)
         self._runtime.watched.note(kind, body, gone=gone)
-        if gone and kind in {PROVIDER, CLUSTER_PROVIDER}:
-            self._runtime.gone.add(key_of(kind, body))
+        key = key_of(kind, body)
+        if gone and kind in {PROVIDER, CLUSTER_PROVIDER} and key not in self._runtime.watched.providers:
+            self._runtime.gone.add(key)
 
     def show_deployment(self, body: Object, event: str | None) -> None:
         """A watch shows a Deployment of ours."""
@@ -87,11 +98,21 @@ class Desk:
         return await self._ask(self._deleted(body))
 
     async def _deleted(self, body: Object) -> float | None:
+        """What takes long goes on by itself: kopf shows nothing more of an object while it waits for us."""
         self._runtime.watched.note(CAMPAIGN, body)
+        key = key_of(CAMPAIGN, body)
+        task = self._deletions.get(key)
+        if task is None:
+            task = self._deletions[key] = asyncio.ensure_future(self._delete(key))
+            task.add_done_callback(lambda _: self._deletions.pop(key, None))
+        done, _ = await asyncio.wait({task}, timeout=DELETION_SECONDS)
+        return task.result() if done else DELETION_SECONDS / 10
+
+    async def _delete(self, key: Key) -> float | None:
         try:
-            return await delete(self._runtime, key_of(CAMPAIGN, body))
+            return await delete(self._runtime, key)
         except STORE_ERRORS as error:
-            logger.warning("%s waits for the store: %s", body["metadata"]["name"], error)
+            logger.warning("%s waits for the store: %s", key.name, error)
             return STORE_SECONDS
 
     async def provider(self, kind: str, body: Object) -> None:
@@ -107,8 +128,9 @@ class Desk:
         return await self._ask(self._action(body))
 
     async def _action(self, body: Object) -> float | None:
-        self._runtime.watched.note(ACTION, body)
-        return None if await reconcile_action(self._runtime, key_of(ACTION, body)) else ACTION_SECONDS
+        seen = self._runtime.watched.note(ACTION, body)
+        done = await reconcile_action(self._runtime, key_of(ACTION, body))
+        return None if done or seen is None else ask_again(self._runtime.now() - seen.subject.created_at)
 
     # --- health ------------------------------------------------------------------------------------------------------
     def complaint(self) -> str | None:

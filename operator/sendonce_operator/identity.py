@@ -2,6 +2,7 @@
 
     no row                     the object begins it, unless its annotation says that a store had one: LedgerMissing
     a row of this object       goes on; an edit replaces the content as long as nothing has used it
+    an unfinished row, and     the annotation of another store: LedgerMissing, as that one has sent since
     a row of another object    SendKeyConflict while that one lives or the content differs; else this one takes over
 
 A campaign that has ended is taken over too, and then only shown: it is never sent again.
@@ -61,14 +62,23 @@ async def bind(claim: Claim) -> Bound:
     known = await operating.find(claim.conn, claim.campaign.key.namespace, claim.send_key)
     if known is None:
         return await _begin(claim)
+    if known.ended is None:
+        await _require_no_other_store(claim)
     if known.owner_uid != claim.campaign.subject.uid:
         await _take_over(claim, known)
         adoption = Adoption.CONTINUED if known.completed_at is None else Adoption.ALREADY_SENT
     else:
         adoption = _adoption(known)
-        if known.ended is None:
-            await _go_on(claim, known)
+        await (_go_on if known.ended is None else _note_wishes)(claim, known)
     return Bound(known.id, adoption, known.ended is not None, known.cancelled_at is not None)
+
+
+async def _require_no_other_store(claim: Claim) -> None:
+    """The annotation is written after the row is made, and by nobody else: another store's is one of a later start."""
+    store = await claim.runtime.store_id(claim.conn)
+    elsewhere = refusal.begun_elsewhere(claim.campaign.subject, store, claim.send_key)
+    if elsewhere is not None:
+        raise RefusedError(elsewhere)
 
 
 def _adoption(known: KnownKey) -> Adoption:
@@ -125,10 +135,15 @@ async def still_there(runtime: Runtime, campaign: Campaign) -> None:
 # --- a row of this object --------------------------------------------------------------------------------------------
 async def _go_on(claim: Claim, known: KnownKey) -> None:
     status = claim.campaign.subject.status
-    if known.untouched and (status is None or status.start_time is None):
-        await _freeze_anew(claim, known)
-        return
-    if known.generation < claim.campaign.subject.generation:
+    if status is None or status.start_time is None:
+        await (_freeze_anew if known.untouched else _require_same_content)(claim, known)
+    elif known.generation < claim.campaign.subject.generation:
+        await _own(claim, known, operating.frozen_content(known, claim.spec))
+
+
+async def _note_wishes(claim: Claim, known: KnownKey) -> None:
+    """It has ended; how long its data is kept may still change, and a Retry goes by what its object says by then."""
+    if known.generation < claim.campaign.subject.generation and known.data_deleted_at is None:
         await _own(claim, known, operating.frozen_content(known, claim.spec))
 
 
@@ -144,6 +159,14 @@ async def _freeze_anew(claim: Claim, known: KnownKey) -> None:
         raise BusyError(message)
 
 
+async def _require_same_content(claim: Claim, known: KnownKey) -> None:
+    """Taken over, and edited before its start was noted: the API server let that pass, and the row's content stays."""
+    spec = await _resolved(claim)
+    _require_content_of(known, claim, spec)
+    if known.generation < claim.campaign.subject.generation:
+        await _own(claim, known, spec)
+
+
 async def _own(claim: Claim, known: KnownKey, spec: CampaignSpec) -> None:
     wanted = document(claim.campaign, claim.spec)
     if not await operating.own(claim.conn, known, wanted, spec, claim.owner(known.owner_uid)):
@@ -157,12 +180,16 @@ async def _take_over(claim: Claim, known: KnownKey) -> None:
     if why is not None:
         raise RefusedError(refusal.send_key_conflict(claim.send_key, why))
     spec = await _resolved(claim)
-    if content_hash(document(claim.campaign, spec)) != known.content_hash:
-        why = "it belongs to a campaign with other content, which is frozen once a campaign exists"
-        raise RefusedError(refusal.send_key_conflict(claim.send_key, why))
+    _require_content_of(known, claim, spec)
     if known.ended is None:
         await provide(claim.runtime, claim.conn, claim.campaign, spec)
     await _own(claim, known, spec)
+
+
+def _require_content_of(known: KnownKey, claim: Claim, spec: CampaignSpec) -> None:
+    if content_hash(document(claim.campaign, spec)) != known.content_hash:
+        why = "it belongs to a campaign with other content, which is frozen once a campaign exists"
+        raise RefusedError(refusal.send_key_conflict(claim.send_key, why))
 
 
 async def _owner_lives(claim: Claim, known: KnownKey) -> str | None:

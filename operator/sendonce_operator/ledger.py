@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -23,6 +24,7 @@ STORE_ERRORS = (
 )
 CONNECTIONS = 8
 CONNECT_SECONDS = 5
+FAILED_SECONDS = 1.0
 
 
 class Ledger:
@@ -33,6 +35,7 @@ class Ledger:
         self._dsn = dsn
         self._slots = asyncio.Semaphore(size)
         self._idle: list[Connection] = []
+        self._failure = (float("-inf"), "")  # when the store could not be reached last, and why
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
@@ -53,13 +56,24 @@ class Ledger:
             conn = self._idle.pop()
             if not conn.closed:
                 return conn
-        conn = await connect(self._dsn(), application_name="sendonce-operator", connect_timeout=CONNECT_SECONDS)
+        conn = await self._connect()
         try:
             await require_current(conn)
         except BaseException:
             await conn.close()
             raise
         return conn
+
+    async def _connect(self) -> Connection:
+        """A server that does not answer costs each who asks five seconds: what is known of it holds for a moment."""
+        since, why = self._failure
+        if time.monotonic() - since < FAILED_SECONDS:
+            raise StoreUnavailableError(why)
+        try:
+            return await connect(self._dsn(), application_name="sendonce-operator", connect_timeout=CONNECT_SECONDS)
+        except StoreUnavailableError as error:
+            self._failure = (time.monotonic(), str(error))
+            raise
 
     async def close(self) -> None:
         """Close what is idle."""

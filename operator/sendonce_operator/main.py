@@ -34,20 +34,19 @@ from sendonce_operator.aside import aside
 from sendonce_operator.cluster import open_cluster
 from sendonce_operator.desk import Desk
 from sendonce_operator.digests import Digests
-from sendonce_operator.logs import configure_logging
 from sendonce_operator.metrics import OperatorMetrics
 from sendonce_operator.objects import ACTION, CAMPAIGN, CLUSTER_PROVIDER, PROVIDER
-from sendonce_operator.paths import CAMPAIGN_LABEL, GROUP, PLURALS, VERSION
+from sendonce_operator.paths import CAMPAIGN_LABEL, GROUP, PLURALS, PREFIX, VERSION
 from sendonce_operator.runtime import Runtime
 from sendonce_operator.settings import OperatorSettings, read_settings
 from sendonce_operator.upkeep import background
 from sendonce_store.environment import SettingsError
+from sendonce_store.logs import QUIET, configure_logging
 
 logger = logging.getLogger(__name__)
 CONFIGURATION = 2
 # what kopf has to end in, once a watch has failed
 END_SECONDS = 10.0
-PREFIX = "operator.sendonce.dev"
 
 
 class DigestedDiffBase(kopf.AnnotationsDiffBaseStorage):
@@ -171,7 +170,7 @@ def come_back(seconds: float | None, why: str) -> None:
 
 # --- kopf's settings -------------------------------------------------------------------------------------------------
 def kopf_settings() -> kopf.OperatorSettings:
-    """How kopf watches and remembers. The prefix of its annotations is for ever: another one would re-run handlers."""
+    """How kopf watches and remembers."""
     settings = kopf.OperatorSettings()
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
@@ -239,7 +238,7 @@ def main() -> None:
     except SettingsError as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(CONFIGURATION)
-    configure_logging(settings.log_level)
+    configure_logging(settings.log_level, "json", stream=sys.stdout, quiet=("kopf", *QUIET))
     # a second series beside each counter, of which nobody makes use
     disable_created_metrics()  # type: ignore[no-untyped-call]
     registry = CollectorRegistry()

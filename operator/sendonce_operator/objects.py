@@ -106,6 +106,11 @@ def is_older(body: Mapping[str, Any], known: AnySeen | None) -> bool:
     return old.isdecimal() and new.isdecimal() and int(new) < int(old)
 
 
+def is_another(body: Mapping[str, Any], known: AnySeen | None) -> bool:
+    """Whether an event tells of an object in whose place another one is: kopf tells of both in any order."""
+    return known is not None and known.subject.uid != body["metadata"]["uid"]
+
+
 def is_the_same(body: Mapping[str, Any], known: AnySeen | None) -> bool:
     """Whether an event tells what is known already, as the answer to a write and the lists of upkeep do."""
     return known is not None and known.subject.resource_version == body["metadata"].get("resourceVersion")

@@ -23,6 +23,10 @@ DEPLOYMENT, POD = "Deployment", "Pod"
 CAMPAIGN_LABEL = "sendonce.dev/campaign"
 LEDGER_ANNOTATION = "sendonce.dev/ledger"
 HASH_ANNOTATION = "sendonce.dev/manifest-hash"
+# of the annotations that kopf writes. It is for ever: another one would re-run handlers
+PREFIX = "operator.sendonce.dev"
+# kopf's, on an object whose handlers have all ended
+HANDLED_ANNOTATION = f"{PREFIX}/last-handled-configuration"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,7 +7,7 @@ it goes on.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from sendonce_operator.cluster import ClusterError
 from sendonce_operator.decisions import refusal
@@ -19,6 +19,7 @@ from sendonce_operator.paths import Key
 from sendonce_operator.providing import sync_provider
 from sendonce_operator.publishing import publish
 from sendonce_operator.runtime import Runtime
+from sendonce_operator.watched import providers_named
 from sendonce_store import operating
 from sendonce_store.spec import ClusterProviderSpec, Condition, ConditionStatus, ProviderSpec, ProviderStatus
 
@@ -91,8 +92,21 @@ def _is_stalled(condition: Condition, reason: str) -> bool:
 async def suspend_gone(runtime: Runtime) -> None:
     """Suspend in the store whose objects are gone; one that was made again is left alone. Raises the store's errors."""
     for key in list(runtime.gone):
-        runtime.synced.pop(key, None)
         if key not in runtime.watched.providers:
             async with runtime.ledger.use() as conn:
                 await operating.suspend_provider(conn, key.kind, key.namespace, key.name)
+        # only now: what was made again meanwhile is written once more
+        runtime.synced.pop(key, None)
         runtime.gone.discard(key)
+
+
+def note_gone(runtime: Runtime, kind: str, present: Container[Key]) -> None:
+    """Providers that our active campaigns name, and that a list has not: they may have gone while nobody watched."""
+    for key, tracked in runtime.tracked.items():
+        campaign, overview = runtime.watched.campaigns.get(key), tracked.overview
+        if campaign is None or overview is None or overview.ended is not None or tracked.refusal is not None:
+            continue
+        for provider in providers_named(campaign):
+            state = runtime.pauses.get(provider)
+            if provider.kind == kind and provider not in present and state is not None and not state.suspended:
+                runtime.gone.add(provider)

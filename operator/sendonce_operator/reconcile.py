@@ -16,6 +16,8 @@ import logging
 import random
 import time
 
+import psycopg
+
 from sendonce_operator import starting
 from sendonce_operator.cluster import ClusterError
 from sendonce_operator.decisions import refusal
@@ -68,6 +70,12 @@ async def _guarded(runtime: Runtime, key: Key, tracked: Tracked) -> None:
     except ClusterError as error:
         logger.warning("%s: %s", key.name, error)
         _later(runtime, tracked, "ApiServer", tracked.refusal)
+    except psycopg.DataError as error:
+        _later(runtime, tracked, "InvalidSpec", refusal.unstorable(str(error)))
+    except Exception as error:
+        # one campaign that breaks something is no reason to leave the others alone
+        logger.exception("%s could not be reconciled", key.name)
+        _later(runtime, tracked, "Internal", tracked.refusal or refusal.broken(error))
     else:
         tracked.refusal, tracked.retry_at, tracked.failures = None, None, 0
         tracked.reconciled = campaign.subject.generation
@@ -89,7 +97,7 @@ async def _reconcile(runtime: Runtime, campaign: Campaign, tracked: Tracked) -> 
 
 async def _cancel(conn: Connection, spec: CampaignSpec, bound: Bound) -> None:
     if spec.cancel and not bound.ended and not bound.cancelled:
-        await actions.cancel(conn, bound.campaign_id)
+        await actions.order_cancel(conn, bound.campaign_id)
 
 
 def _later(runtime: Runtime, tracked: Tracked, why: str, refused: Refusal | None) -> None:

@@ -51,7 +51,9 @@ class Tracked:
     patched_at: float = float("-inf")
     shown: Situation | None = None  # what the object was last found to say, and when
     shown_at: float = float("-inf")
+    name_taken: datetime | None = None  # since when its Deployment's name has been found to be somebody else's
     conducted_at: float = float("-inf")
+    conducting: asyncio.Task[None] | None = None  # while that takes its time
     settled: bool = False
 
 
@@ -65,6 +67,8 @@ class Runtime:
         self.ledger = Ledger(settings.current_dsn)
         # reconciles that wait for the API server must not keep the loop from looking
         self.look_ledger = Ledger(settings.current_dsn, size=1)
+        # what goes over all of a campaign's deliveries, for a minute perhaps, must not keep the rest from reconciling
+        self.slow_ledger = Ledger(settings.current_dsn, size=4)
         self.metrics = metrics
         self.watched = Watched(self.touch)
         self.canary = Canary()
@@ -84,6 +88,7 @@ class Runtime:
         """Close the connections to the store."""
         await self.ledger.close()
         await self.look_ledger.close()
+        await self.slow_ledger.close()
 
     def touch(self, key: Key) -> None:
         """Something happened to an object."""

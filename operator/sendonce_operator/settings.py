@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sendonce_operator.decisions.facts import Defaults, Mode
 from sendonce_operator.decisions.worker_defaults import SETTING, read_worker_defaults
-from sendonce_store.environment import SettingsError, dsn, gateway_url, number, required
+from sendonce_store.environment import SettingsError, dsn, gateway_url, log_level, number, port_or_off, required
 from sendonce_store.tenancy import TenancyError, check_address
 
 OWNER_BEAT = 20.0
@@ -52,13 +52,13 @@ def read_settings(env: Mapping[str, str] = os.environ) -> OperatorSettings:
         defaults=_defaults(env),
         kubeconfig=Path(kubeconfig) if kubeconfig else None,
         store_address=_store_address(env),
-        health_port=_port(env, "SENDONCE_HEALTH_PORT", 8080),
-        metrics_port=_port(env, "SENDONCE_METRICS_PORT", 9090),
+        health_port=port_or_off(env, "SENDONCE_HEALTH_PORT", 8080),
+        metrics_port=port_or_off(env, "SENDONCE_METRICS_PORT", 9090),
         tick=number(env, "SENDONCE_TICK_SECONDS", 1.0, float, 0.05, 60),
         status_interval=number(env, "SENDONCE_STATUS_SECONDS", 3.0, float, 0, 600),
         resync=number(env, "SENDONCE_RESYNC_SECONDS", 60.0, float, 1, 3600),
         owner_silence=number(env, "SENDONCE_OWNER_SECONDS", 90.0, float, 5, 3600),
-        log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
+        log_level=log_level(env),
         dsn_file=Path(file) if (file := env.get("SENDONCE_DSN_FILE")) else None,
     )
 
@@ -78,7 +78,7 @@ def _defaults(env: Mapping[str, str]) -> Defaults:
         resources=pods.compute,
         environment=pods.env,
         pods=pods,
-        log_level=env.get("SENDONCE_WORKER_LOG_LEVEL", "INFO").upper(),
+        log_level=log_level(env, "SENDONCE_WORKER_LOG_LEVEL"),
         ca_config_map=env.get("SENDONCE_WORKER_CA_CONFIGMAP") or None,
         ca_key=env.get("SENDONCE_WORKER_CA_KEY") or "ca.crt",
         gateway_url=gateway_url(env),
@@ -105,8 +105,3 @@ def _store_address(env: Mapping[str, str]) -> str | None:
         message = f"SENDONCE_STORE_ADDRESS: {error}"
         raise SettingsError(message) from None
     return address
-
-
-def _port(env: Mapping[str, str], name: str, default: int) -> int | None:
-    """A port; empty: the server is off."""
-    return None if env.get(name) == "" else number(env, name, default, int, 0, 65_535)

@@ -7,8 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from sendonce_operator.decisions import refusal
+from sendonce_operator.decisions.deployment import deployment_name
 from sendonce_operator.decisions.events import transitions
-from sendonce_operator.decisions.facts import FarEndError, Refusal, Situation
+from sendonce_operator.decisions.facts import FarEndError, Refusal, Situation, Workforce
+from sendonce_operator.decisions.staffing import name_taken
 from sendonce_operator.decisions.status import status
 from sendonce_operator.objects import Campaign
 from sendonce_operator.paths import Key
@@ -63,12 +65,18 @@ def situation_of(runtime: Runtime, campaign: Campaign, tracked: Tracked, overvie
         overview=overview,
         providers=tuple(facts_of(runtime, campaign)),
         refusal=_refusal(runtime, tracked, overview),
-        workforce=runtime.watched.workforce(campaign.key),
+        workforce=_workforce(runtime, campaign, tracked),
         errors=tracked.errors,
         progress=tracked.progress,
         adoption=tracked.adoption,
         mode=runtime.settings.defaults.mode,
     )
+
+
+def _workforce(runtime: Runtime, campaign: Campaign, tracked: Tracked) -> Workforce:
+    if tracked.name_taken is None:
+        return runtime.watched.workforce(campaign.key)
+    return Workforce(desired=1, trouble=name_taken(deployment_name(campaign.key.name), tracked.name_taken))
 
 
 def _is_shown(runtime: Runtime, tracked: Tracked, situation: Situation) -> bool:

@@ -18,16 +18,19 @@ from sendonce_operator.objects import (
     AnySeen,
     Campaign,
     Provider,
+    is_another,
     is_older,
     is_the_same,
     key_of,
     read,
 )
-from sendonce_operator.paths import CAMPAIGN_LABEL, Key
+from sendonce_operator.paths import CAMPAIGN_LABEL, DEPLOYMENT, Key
 from sendonce_operator.pods import trouble_of, workforce
 from sendonce_store.spec import Message, ProviderKind
 
 Object = Mapping[str, Any]
+# a Deployment or a Pod: of which campaign, and its uid
+Worker = tuple[Key, str]
 
 
 class Watched:
@@ -55,7 +58,7 @@ class Watched:
         """Take in an object of ours; returns it as it is known now, None once it is gone."""
         table, key = self._table(kind), key_of(kind, body)
         known: AnySeen | None = table.get(key)
-        if not gone and is_the_same(body, known):
+        if (is_another(body, known) and gone) or (is_the_same(body, known) and not gone):
             return known
         if not is_older(body, known):
             if gone:
@@ -79,7 +82,7 @@ class Watched:
         if key is None:
             return
         if gone:
-            self.deployments.pop(key, None)
+            self.forget_workers(DEPLOYMENT, {(key, body["metadata"].get("uid"))})
         else:
             self.deployments[key] = {
                 "metadata": {
@@ -98,11 +101,34 @@ class Watched:
             return
         pods = self._pods.setdefault(key, {})
         if gone:
-            pods.pop(body["metadata"]["name"], None)
+            pods.pop(body["metadata"]["uid"], None)
         else:
-            pods[body["metadata"]["name"]] = trouble_of(body)
+            pods[body["metadata"]["uid"]] = trouble_of(body)
         if not pods:
             del self._pods[key]
+
+    def workers(self, kind: str) -> set[Worker]:
+        """The Deployments, or the Pods, that are known."""
+        if kind == DEPLOYMENT:
+            return {(key, live["metadata"]["uid"]) for key, live in self.deployments.items()}
+        return {(key, uid) for key, pods in self._pods.items() for uid in pods}
+
+    def forget_workers(self, kind: str, gone: Iterable[Worker]) -> None:
+        """Forget Deployments, or Pods, that are there no longer: the watch may have missed that they went."""
+        for key, uid in gone:
+            if kind == DEPLOYMENT:
+                if key in self.deployments and self.deployments[key]["metadata"]["uid"] == uid:
+                    del self.deployments[key]
+                    self._changed(key)
+            elif uid in (pods := self._pods.get(key, {})):
+                del pods[uid]
+                if not pods:
+                    del self._pods[key]
+
+    def worker_of(self, body: Object) -> Worker | None:
+        """Which one it is; None for one that is no campaign's."""
+        key = self._campaign_of(body)
+        return None if key is None else (key, body["metadata"]["uid"])
 
     @staticmethod
     def _campaign_of(body: Object) -> Key | None:

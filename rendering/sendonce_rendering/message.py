@@ -72,9 +72,15 @@ class CompiledMessage:
         return content
 
     def variant_for(self, locale: object) -> CompiledMessage | None:
-        """Return the variant for a recipient's locale; None: the template itself is the best there is."""
-        tags = lookup(locale) if isinstance(locale, str) else ()
-        return next((self.variants[tag] for tag in tags if tag in self.variants), None)
+        """Return the variant for a recipient's locale; None: the template itself is the best there is.
+
+        The template is one of those to choose from: where it is in pt-BR, nobody in Brazil gets the variant in pt.
+        """
+        own = normal(self.language) if self.language is not None else None
+        for tag in lookup(locale) if isinstance(locale, str) else ():
+            if tag == own or tag in self.variants:
+                return self.variants.get(tag)
+        return None
 
     def variables_used(self) -> frozenset[str]:
         """Return the names the template looks up in any language, those with a default included."""

@@ -13,9 +13,9 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from sendonce_store.changing import change_batch, meant
 from sendonce_store.conduct import promote, settle, tell_again
 from sendonce_store.connection import Connection
-from sendonce_store.fallbacks import add_fallbacks
 from sendonce_store.named_people import MOST_NAMED, NamedPeople, find_named
 from sendonce_store.queries import load
 
@@ -23,7 +23,8 @@ SQL = load("actions")
 CAMPAIGN_SQL = load("campaigns")
 STREAM_SQL = load("stream")
 NO_LIMIT = 2**31 - 1
-RETRIABLE = ("failed", "expired", "cancelled")
+RETRIABLE = ("failed", "expired", "cancelled", "suppressed")
+_DEAD = ("failed", "expired", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Selection:
     `recipients`: the sender's own references, or `line:12`.
     """
 
-    states: Sequence[str] | None = RETRIABLE
+    states: Sequence[str] | None = _DEAD
     reasons: Sequence[str] | None = None
     codes: Sequence[str] | None = None
     channels: Sequence[str] | None = None
@@ -180,12 +181,12 @@ async def _change_rows(conn: Connection, target: Target, order: Order) -> str:
         left = NO_LIMIT if limit is None else limit - row["changed"]
         place = {"campaign": target.campaign_id, "after": row["after_batch"]}
         found = await conn.execute(
-            SQL["next_batch" if named is None else "next_batch_of_people"], place | _whose(named)
+            SQL["next_batch" if named is None else "next_batch_of_people"], place | meant(order, named)
         )
         batch = await found.fetchone()
         if batch is None or left <= 0:
             return _told(order, row["matched"], row["changed"], named)
-        await _change_batch(conn, target, order, (batch["id"], left), named)
+        await change_batch(conn, target, order, (batch["id"], left), named)
 
 
 def _told(order: Order, matched: int, changed: int, named: NamedPeople | None) -> str:
@@ -193,63 +194,22 @@ def _told(order: Order, matched: int, changed: int, named: NamedPeople | None) -
         "Suppress": f"{changed} addresses suppressed, {matched - changed} were already",
         "Unsuppress": f"{changed} suppressions taken back",
     }.get(order.type, f"{changed} of {matched} deliveries changed")
+    if order.type == "Retry" and matched > changed:
+        what += f", {matched - changed} skipped: another channel reached the person, or still may"
     if named is None or not named.missing:
         return what
     return f"{what}; {named.missing} of {named.asked} recipients named are not in the campaign"
 
 
-def _whose(named: NamedPeople | None) -> dict[str, Any]:
-    """As the statements name them; null: anybody's."""
-    if named is None:
-        return {"named_channels": None, "named_addresses": None}
-    return {"named_channels": named.channels, "named_addresses": named.addresses}
-
-
-async def _change_batch(
-    conn: Connection, target: Target, order: Order, place: tuple[int, int], named: NamedPeople | None
-) -> None:
-    """Change what matches in one batch. `place`: the batch, and how many rows at most."""
-    batch, limit = place
-    here = {"campaign": target.campaign_id, "name": order.name, "batch": batch}
-    async with conn.transaction():
-        await conn.execute(SQL["lock_batch"], here)
-        asked = here | order.document() | _whose(named) | {"limit": limit}
-        cursor = await conn.execute(SQL["matching"], asked)
-        rows = await cursor.fetchall()
-        changed = await _change(conn, target, order, batch, rows) if rows else 0
-        await conn.execute(SQL["count_action"], here | {"matched": len(rows), "changed": changed})
-
-
-async def _change(conn: Connection, target: Target, order: Order, batch: int, rows: Sequence[dict[str, Any]]) -> int:
-    parameters = {
-        "campaign": target.campaign_id,
-        "batch": batch,
-        "nos": [row["no"] for row in rows],
-        "patience": order.patience,
-        "state": order.resolve_as,
-        "uncancel": any(row["state"] == "cancelled" for row in rows),
-        "source": f"order {order.name}" + (f" by {order.requested_by}" if order.requested_by else ""),
-    }
-    if order.type in {"Suppress", "Unsuppress"}:
-        return (await conn.execute(SQL[f"{order.type.lower()}_rows"], parameters)).rowcount
-    if order.type == "Resolve" and order.resolve_as in {"sent", "failed"}:
-        cursor = await conn.execute(SQL["resolve_rows"], parameters)
-        if order.resolve_as == "failed":
-            await conn.execute(SQL["reopen_campaign"], parameters)
-            await add_fallbacks(conn, target.campaign_id, batch)
-        return cursor.rowcount
-    await conn.execute(SQL["reopen_batch"], parameters)
-    cursor = await conn.execute(SQL["retry_rows" if order.type == "Retry" else "resend_rows"], parameters)
-    if cursor.rowcount:
-        await conn.execute(SQL["reopen_campaign"], parameters)
-    await conn.execute(SQL["close_unchanged"], parameters)
-    return cursor.rowcount
-
-
 async def cancel(conn: Connection, campaign_id: int) -> int:
     """Cancel what has not been handed off; returns the number of deliveries. What is under way ends by itself."""
-    await conn.execute(CAMPAIGN_SQL["order_cancel"], {"campaign": campaign_id})
+    await order_cancel(conn, campaign_id)
     return await settle(conn, campaign_id, "cancelled", "cancelled")
+
+
+async def order_cancel(conn: Connection, campaign_id: int) -> None:
+    """Nothing is handed off any more; whoever conducts the campaign ends its deliveries."""
+    await conn.execute(CAMPAIGN_SQL["order_cancel"], {"campaign": campaign_id})
 
 
 async def close(conn: Connection, campaign_id: int) -> bool:

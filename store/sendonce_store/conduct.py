@@ -1,7 +1,8 @@
 """Moves a campaign as a whole: reads its counts, asks `decisions.decide`, does the step, until nothing is left to do.
 
 Whoever comes by may conduct (every worker does, about once a second; the operator may too): the campaign row's lock
-makes it one at a time, and each step is done from the state it finds, so that a conductor that dies is no loss.
+makes it one at a time, and each step is done from the state it finds, so that a conductor that dies is no loss. An
+import that nobody holds any more is put before all that is due.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def facts_of(row: Mapping[str, Any]) -> Facts:
 
 async def conduct(conn: Connection, campaign_id: int, policy: Policy) -> list[Step]:
     """Do what is to be done now; returns the steps. Nothing when another conductor is at it."""
+    await conn.execute(SQL["import_first"], {"campaign": campaign_id})
     done: list[Step] = []
     while len(done) < MOST_STEPS:
         step = await _one_step(conn, campaign_id, policy)

@@ -33,8 +33,8 @@ class Ended:
     suppressed: int
 
     def of(self, states: Sequence[str] | None) -> int:
-        """Those of some states; None: of all four that an order can take."""
-        taken = ("failed", "uncertain", "expired", "cancelled") if states is None else states
+        """Those of some states; None: of all."""
+        taken = ("failed", "uncertain", "expired", "cancelled", "suppressed") if states is None else states
         return sum(getattr(self, state, 0) for state in taken)
 
 
@@ -125,7 +125,7 @@ async def reach(conn: Connection, campaign: tuple[str, int], selection: Selectio
         return _limited(Reach(**row, missing=named.missing), selection.limit)
     (row,) = await _rows(conn, "would_change", asked)
     seen = Reach(**row)
-    more = (await _ended(conn, asked)).of(None) > _WINDOW * _ROWS_OF_A_BATCH
+    more = (await _ended(conn, asked)).of(selection.states) > _WINDOW * _ROWS_OF_A_BATCH
     return _limited(Reach(seen.rows, seen.people, seen.maybe_accepted, at_least=more), selection.limit)
 
 

@@ -6,11 +6,9 @@ password.
 
 from __future__ import annotations
 
-import hashlib
-
 from sendonce_store.connection import Connection
 from sendonce_store.console_scope import SQL
-from sendonce_store.tenancy import Login, check_address, program_login
+from sendonce_store.tenancy import Login, program_login
 
 SECRET_NAME = "sendonce-console-store"  # noqa: S105 - a name, and no secret
 
@@ -18,11 +16,3 @@ SECRET_NAME = "sendonce-console-store"  # noqa: S105 - a name, and no secret
 async def make(conn: Connection, password: str | None = None) -> Login:
     """Make the console's login, or give it another password. Raises TenancyError."""
     return await program_login(conn, SQL["make_login"], SQL["grant_rights"], password)
-
-
-def address_with_login(address: str, password: str) -> str:
-    """The connection string of the console's login, for the database of `address`. Raises TenancyError."""
-    given = check_address(address)
-    # as the schema's function names it (migration 0009)
-    digest = hashlib.sha256(str(given["dbname"]).encode()).hexdigest()[:8]
-    return Login("", f"sendonce_console_{digest}", password).dsn(address)

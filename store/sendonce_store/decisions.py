@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from math import ceil
+
+from sendonce_store.rows import Reason
 
 
 class Kind(Enum):
@@ -127,7 +129,7 @@ def _deadline(facts: Facts, _: Policy) -> Step | None:
     if facts.import_state != "done" and not facts.stream:
         message = "the deadline passed before the recipients had been imported"
         return _settle_then_fail(facts, "expired", "deadline", "DeadlineBeforeImport", message)
-    return Step(Kind.SETTLE, "expired", "deadline") if facts.pending else None
+    return _settle("expired", "deadline") if facts.pending else None
 
 
 def _count(facts: Facts, policy: Policy) -> Step | None:
@@ -136,7 +138,14 @@ def _count(facts: Facts, policy: Policy) -> Step | None:
     problem = unexpected_count(facts, policy) or too_many_rejected(facts, policy)
     if problem is None:
         return None
-    return _settle_then_fail(facts, "cancelled", problem[0], problem[0], problem[1])
+    return _settle_then_fail(facts, "cancelled", _COUNT_REASONS[problem[0]], problem[0], problem[1])
+
+
+# the campaign's reason, and that of its deliveries
+_COUNT_REASONS: Mapping[str, Reason] = {
+    "UnexpectedCount": "unexpected_count",
+    "TooManyRejected": "too_many_rejected",
+}
 
 
 def unexpected_count(facts: Facts, policy: Policy) -> tuple[str, str] | None:
@@ -233,12 +242,16 @@ def verdict(facts: Facts) -> tuple[str, str]:
     return "AllSent", f"{facts.sent} sent"
 
 
-def _settle_then_fail(facts: Facts, state: str, row_reason: str, reason: str, message: str) -> Step | None:
+def _settle_then_fail(facts: Facts, state: str, row_reason: Reason, reason: str, message: str) -> Step | None:
     if facts.pending:
-        return Step(Kind.SETTLE, state, row_reason)
+        return _settle(state, row_reason)
     if facts.open_batches or facts.sending:
         return None
     return Step(Kind.END, "failed", reason, message)
+
+
+def _settle(state: str, reason: Reason) -> Step:
+    return Step(Kind.SETTLE, state, reason)
 
 
 _RULES: tuple[Callable[[Facts, Policy], Step | None], ...] = (

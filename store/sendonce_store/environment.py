@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from sendonce_store.links import LinkError, check_url
 
 N = TypeVar("N", int, float)
+LogStyle = Literal["json", "console"]
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_STYLES: Mapping[str, LogStyle] = {"json": "json", "plain": "console", "console": "console"}
 
 
 class SettingsError(Exception):
@@ -60,3 +63,26 @@ def number(  # noqa: PLR0913 - one variable with its kind and bounds
         message = f"{name}: {text!r} is not a number from {low:g} to {high:g}"
         raise SettingsError(message)
     return value
+
+
+def log_level(env: Mapping[str, str], name: str = "SENDONCE_LOG_LEVEL") -> str:
+    """From which level on is logged, in large letters; INFO where it is not set. Raises SettingsError."""
+    level = (env.get(name) or "INFO").upper()
+    if level not in _LEVELS:
+        message = f"{name}: {level!r} is unknown: use {', '.join(_LEVELS[:-1])} or {_LEVELS[-1]}"
+        raise SettingsError(message)
+    return level
+
+
+def log_style(env: Mapping[str, str]) -> LogStyle:
+    """How is logged: SENDONCE_LOG_FORMAT, `json` (also where it is not set) or `plain`. Raises SettingsError."""
+    given = env.get("SENDONCE_LOG_FORMAT") or "json"
+    if given not in _STYLES:
+        message = f"SENDONCE_LOG_FORMAT: {given!r} is unknown: use json or plain"
+        raise SettingsError(message)
+    return _STYLES[given]
+
+
+def port_or_off(env: Mapping[str, str], name: str, default: int) -> int | None:
+    """A port; None where the variable is set to nothing: the server is off. Raises SettingsError."""
+    return None if env.get(name) == "" else number(env, name, default, int, 0, 65_535)

@@ -123,7 +123,7 @@ async def _fate(campaign: _Cursor) -> Fate:
 async def _settle(conn: Connection, fate: Fate, batches: Sequence[int]) -> None:
     """What is rare: rows that arrive as cancelled, or that may have been sent in a time that was lost (`restoring`)."""
     if fate.restored_to is not None:
-        doubted = {"batches": batches, "states": ["pending", "cancelled"], "point": fate.restored_to}
+        doubted = {"batches": batches, "states": ["pending", "cancelled"], "point": fate.restored_to, "people": None}
         await conn.execute(RESTORING_SQL["doubt_rows"], doubted)
     if fate.cancelled:
         await conn.execute(SQL["finish_batches"], {"batches": batches})

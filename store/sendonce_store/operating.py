@@ -45,6 +45,7 @@ class KnownKey:
     ended_message: str | None
     completed_at: datetime | None
     cancelled_at: datetime | None
+    data_deleted_at: datetime | None
     owner_silent: float | None
     untouched: bool
 

@@ -25,6 +25,7 @@ OUTAGE_CODES = frozenset(
         "proxy_refused",
         "tls_failed",
         "tls_not_trusted",
+        "token_failed",
     }
 )
 """Codes of a far end that can't be reached at all: no recipient is at fault, nothing was sent, nobody asked to wait."""

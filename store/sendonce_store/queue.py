@@ -272,10 +272,16 @@ async def reread(conn: Connection, batch: Batch, nos: Sequence[int]) -> list[Sta
 
 
 async def record_evidence(conn: Connection, batch: Batch, holder: Holder, results: Sequence[Result]) -> int:
-    """Keep answers that came after the lease was lost; an acceptance among them settles its row. Returns how many."""
+    """Keep answers that came after the lease was lost; an acceptance among them settles its row. Returns how many.
+
+    It may be repeated: an answer is noted once.
+    """
     writer = {"namespace": holder.namespace, "campaign": holder.campaign_id, "worker": holder.worker}
     accepted = [result for result in results if result.state == "sent"]
     async with conn.transaction():
+        held = await conn.execute(SQL["lock_batch"], {"batch": batch.id})
+        if not held.rowcount:
+            return 0  # its data was deleted
         await conn.execute(SQL["late_evidence"], {"batch": batch.id} | writer | _attempt_columns(results))
         if not accepted:
             return 0

@@ -4,7 +4,8 @@ What was sent after the backup stands as `pending` in a restored copy. So each p
 campaign becomes one that may have been accepted, with its key in use since the time of the backup. The rules that hold
 for any lost answer then do the rest: with a provider that honours keys it goes out again with the same key while the
 key window lasts; otherwise it ends as `uncertain`, for a person to resolve. People whom an unfinished import has yet to
-bring arrive the same way: the import finds the note in `actions`.
+bring arrive the same way: the import finds the note in `actions`, and so does the worker that takes in what was
+enqueued before it.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ async def _doubt(conn: Connection, campaign: dict[str, Any], point: datetime) ->
 async def _doubt_batch(conn: Connection, batch: int, point: datetime) -> int:
     async with conn.transaction():
         await conn.execute(SQL["lock_batch"], {"batch": batch})
-        asked = {"batches": [batch], "states": ["pending"], "point": point}
+        asked = {"batches": [batch], "states": ["pending"], "point": point, "people": None}
         cursor = await conn.execute(SQL["doubt_rows"], asked)
         row = await cursor.fetchone()
     return int(row["rows"]) if row else 0

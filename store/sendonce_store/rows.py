@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
+
+# why a delivery ended, as the programs write it; what the schema writes beside it stands in the SQL, and all of it in
+# `spec.DeliveryReason`
+Reason = Literal[
+    "permanent", "retries_exhausted", "render_error", "unknown_outcome", "unknown_timezone", "deadline", "cancelled",
+    "import_failed", "unexpected_count", "too_many_rejected",
+]  # fmt: skip
+# why one waits
+Wait = Literal["quiet_hours"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ class Result:
     seq: int
     state: str  # sent | pending | failed | uncertain
     outcome: str | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     code: str | None = None
     error: str | None = None
     message_id: str | None = None
@@ -86,7 +95,7 @@ class Unsent:
 
     no: int
     state: str
-    reason: str | None
+    reason: Reason | Wait | None
     code: str | None = None
     error: str | None = None
     delay: float | None = None

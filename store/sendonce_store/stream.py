@@ -9,8 +9,10 @@ when nobody holds it: a stream that trickles does not leave a batch for each rec
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
@@ -22,10 +24,12 @@ from sendonce_store.queries import load
 from sendonce_store.recipients import Recipient, Rejected
 
 SQL = load("stream")
+RESTORING_SQL = load("restoring")
 # people that are taken at once: half a batch, so that a batch is more than half full when the next is begun
 MOST = 250
 # batches that a worker remembers for each channel: one may be held while another is filled
 REMEMBERED = 4
+_UNREADABLE = "is nested too deeply, or has a number of thousands of digits"
 
 
 class Enqueued(NamedTuple):
@@ -36,6 +40,7 @@ class Enqueued(NamedTuple):
     record: Mapping[str, object]
 
 
+Waiting = Sequence[Mapping[str, Any]]
 Normalise = Callable[[Sequence[Enqueued]], tuple[Sequence[Recipient], Sequence[Rejected]]]
 
 
@@ -77,35 +82,50 @@ async def take_in(conn: Connection, inbox: Inbox, normalise: Normalise, most: in
     campaign_id = inbox.plan.campaign_id
     async with conn.transaction():
         cursor = await conn.execute(SQL["take"], {"campaign": campaign_id, "limit": most})
-        waiting = [Enqueued(row["no"], row["key"], row["recipient"]) for row in await cursor.fetchall()]
+        waiting = await cursor.fetchall()
         if not waiting:
             return 0
-        people, rejected = normalise(waiting)
-        filled = await _land(conn, inbox, {one.no: one.key for one in waiting}, people, rejected)
-        await conn.execute(SQL["taken"], {"campaign": campaign_id, "keys": [one.key for one in waiting]})
+        readable, unreadable = read(waiting)
+        people, rejected = normalise(readable)
+        filled = await _land(conn, inbox, waiting, people, [*rejected, *unreadable])
+        await conn.execute(SQL["taken"], {"campaign": campaign_id, "keys": [row["key"] for row in waiting]})
     for channel, batch in filled.items():
         inbox.remember(channel, batch)
     return len(waiting)
 
 
+def read(rows: Waiting) -> tuple[list[Enqueued], list[Rejected]]:
+    """The recipients in rows of the inbox, and a refused row for each that is JSON to PostgreSQL and not to Python."""
+    readable, unreadable = list[Enqueued](), list[Rejected]()
+    for row in rows:
+        try:
+            readable.append(Enqueued(row["no"], row["key"], json.loads(row["recipient"])))
+        except (ValueError, RecursionError):
+            unreadable.append(Rejected(row["no"], "row", _UNREADABLE, ""))
+    return readable, unreadable
+
+
 async def _land(
     conn: Connection,
     inbox: Inbox,
-    keys: Mapping[int, str],
+    waiting: Waiting,
     people: Sequence[Recipient],
     rejected: Sequence[Rejected],
 ) -> dict[str, int]:
     """Write people, deliveries and refused rows; returns channel → batch. Locks: batches, then the campaign."""
     plan, campaign = inbox.plan, {"campaign": inbox.plan.campaign_id}
+    keys = {row["no"]: row["key"] for row in waiting}
     parts = [part for target in plan.targets if (part := part_of(target, people, keys)).rows]
     places = [await _place(conn, inbox, part) for part in parts]
     cursor = await conn.execute(SQL["lock_campaign"], campaign)
-    row = await cursor.fetchone()
-    cancelled = row is None or row["cancelled"]
+    row = await cursor.fetchone() or {"cancelled": True, "restored_at": None}
     if people:
         await conn.execute(SQL["add_recipients"], _people_columns(plan, people))
     for part, (batch, rows) in zip(parts, places, strict=True):
-        await _add_deliveries(conn, plan, part, {"batch": batch, "rows": rows, "cancelled": cancelled})
+        await _add_deliveries(conn, plan, part, {"batch": batch, "rows": rows, "cancelled": row["cancelled"]})
+    if row["restored_at"] is not None:
+        doubtful = [one["no"] for one in waiting if one["enqueued_at"] <= row["restored_at"]]
+        await _doubt(conn, [batch for batch, _ in places], doubtful, row["restored_to"])
     await insert_rejects(conn, plan, rejected)
     reached = {no for part in parts for no, _, _ in part.rows}
     counts = {"kept": len(people), "unreachable": len(people) - len(reached), "rejected": len(rejected)}
@@ -153,6 +173,12 @@ async def _add_deliveries(conn: Connection, plan: Plan, part: Part, where: Mappi
     }
     await conn.execute(SQL["add_deliveries"], {**columns, **where})
     await conn.execute(SQL["close_settled"], where)
+
+
+async def _doubt(conn: Connection, batches: Sequence[int], people: Sequence[int], point: datetime) -> None:
+    """People who were in the inbox when the store came back from a backup may have been sent to in the lost time."""
+    asked = {"batches": batches, "states": ["pending", "cancelled"], "point": point, "people": people}
+    await conn.execute(RESTORING_SQL["doubt_rows"], asked)
 
 
 def _people_columns(plan: Plan, people: Sequence[Recipient]) -> dict[str, Any]:

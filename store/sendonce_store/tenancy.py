@@ -251,10 +251,10 @@ def secret(login: Login, dsn: str, name: str | None = None) -> dict[str, Any]:
     }
 
 
-async def gateway_login(conn: Connection) -> Login:
+async def gateway_login(conn: Connection, password: str | None = None) -> Login:
     """Make the public gateway's login, which is for no namespace, or give it another password. Raises TenancyError."""
     sql = load("gateway")
-    return await program_login(conn, sql["make_login"], sql["grant_gateway"])
+    return await program_login(conn, sql["make_login"], sql["grant_gateway"], password)
 
 
 async def program_login(

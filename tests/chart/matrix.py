@@ -27,6 +27,7 @@ MATRIX: dict[str, dict[str, Any]] = {
         "image": {"registry": "registry.example.com/platform/", "pullSecrets": [{"name": "registry"}]},
         **{part: {"image": {"digest": DIGEST}} for part in ("operator", "workers", "cli")},
         "gateway": {"enabled": True, "publicUrl": GATEWAY, "image": {"digest": DIGEST}},
+        "store": {"address": ADDRESS},
     },
     "every placement": {
         "commonLabels": {"cost": "a"},
@@ -60,7 +61,9 @@ MATRIX: dict[str, dict[str, Any]] = {
         "gateway": {
             "enabled": True,
             "publicUrl": GATEWAY,
+            "database": {"existingSecret": "gateway-login", "secretKey": "url"},
             "receiptsSecret": "receipts",
+            "texts": {"en": {"marketing": "our letters", "topics": {"news": "News & more"}}},
             "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "notify-tls", "annotations": {"a": "b"}},
             "service": {"annotations": {"c": "d"}},
             **PLACEMENT,
@@ -81,12 +84,25 @@ MATRIX: dict[str, dict[str, Any]] = {
             "user": 0,
             "podDisruptionBudget": {"enabled": False},
         },
+        "store": {"address": ADDRESS},
+    },
+    "gateway of a try-out, with its network policy": {
+        "gateway": {"enabled": True, "publicUrl": GATEWAY},
+        "networkPolicy": {"enabled": True},
+        "postgresql": {"enabled": True},
     },
     "a gateway elsewhere": {"gateway": {"publicUrl": GATEWAY}},
-    "console": {"console": {"enabled": True}, "store": {"address": ADDRESS}},
+    "console": {
+        "console": {"enabled": True},
+        "store": {"address": ADDRESS},
+        "monitoring": {"podMonitor": {"enabled": True}, "scrapeAnnotations": True},
+    },
     "console of a try-out, with its network policy": {
         "console": {"enabled": True, "networkPolicyFrom": [{"podSelector": {}}]},
-        "networkPolicy": {"enabled": True},
+        "networkPolicy": {
+            "enabled": True,
+            "metricsFrom": [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}],
+        },
         "postgresql": {"enabled": True},
     },
     "console with Secrets of others": {

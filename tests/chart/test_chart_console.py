@@ -10,11 +10,12 @@ from tests.chart.rendering import by_kind, helm, named, rendered
 from tools.chart.__main__ import CHART
 
 from sendonce_console.settings import ConsoleSettings, read_settings
-from sendonce_store.console_login import address_with_login
+from sendonce_store.program_dsn import address_with_login
 
 CONSOLE = "sendonce-console"
 ON = MATRIX["console"]
 OTHERS = MATRIX["console with Secrets of others"]
+GUARDED = MATRIX["console of a try-out, with its network policy"]
 
 
 def settings_of(values: dict[str, Any], folder: Path) -> ConsoleSettings:
@@ -40,9 +41,10 @@ def test_it_is_off_by_default() -> None:
 
 def test_the_program_understands_its_settings(tmp_path: Path) -> None:
     settings = settings_of(ON, tmp_path)
-    assert settings.dsn == address_with_login(ADDRESS, "p" * 40)
+    assert settings.dsn == address_with_login("console", ADDRESS, "p" * 40)
     assert settings.key == b"k" * 64
     assert settings.levers
+    assert (settings.port, settings.ops_port) == (8080, 9090)
     others = settings_of(OTHERS, tmp_path)
     assert others.dsn == "postgresql://c@db.example/sendonce"
     assert not others.levers
@@ -74,7 +76,7 @@ def test_its_login_is_made_after_the_schema() -> None:
     job = named(objects, "Job", "sendonce-console-login")
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "post-install,post-upgrade"
     (container,) = job["spec"]["template"]["spec"]["containers"]
-    assert container["args"] == ["tenant", "console", "--password-file", "/etc/sendonce-console/password"]
+    assert container["args"] == ["tenant", "console", "--password-file", "/etc/sendonce-login/password"]
     password = named(objects, "Secret", CONSOLE)["stringData"]["password"]
     assert len(password) == 40
 
@@ -92,3 +94,32 @@ def test_the_ingress_leads_to_it_by_https() -> None:
     (container,) = named(objects, "Deployment", CONSOLE)["spec"]["template"]["spec"]["containers"]
     assert container["image"] == f"sendonce-console@{DIGEST}"
     assert by_kind(rendered(ON), "Ingress") == []
+
+
+def test_metrics_are_for_operators_and_not_for_the_public() -> None:
+    objects = rendered(ON)
+    pod = named(objects, "Deployment", CONSOLE)["spec"]["template"]
+    ports = {port["name"]: port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
+    assert ports == {"http": 8080, "metrics": 9090}
+    service = named(objects, "Service", CONSOLE)["spec"]
+    assert [port["targetPort"] for port in service["ports"]] == ["http"]
+    monitor = named(objects, "PodMonitor", CONSOLE)["spec"]
+    assert monitor["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert [(one["port"], one["honorLabels"]) for one in monitor["podMetricsEndpoints"]] == [("metrics", True)]
+    assert pod["metadata"]["annotations"]["prometheus.io/port"] == "9090"
+    people, scrapes = named(rendered(GUARDED), "NetworkPolicy", CONSOLE)["spec"]["ingress"]
+    assert (people["ports"], people["from"]) == ([{"protocol": "TCP", "port": 8080}], [{"podSelector": {}}])
+    assert scrapes["ports"] == [{"protocol": "TCP", "port": 9090}]
+    assert scrapes["from"] == [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}]
+
+
+def test_there_is_no_monitor_of_a_console_that_is_off() -> None:
+    monitors = by_kind(rendered({"monitoring": {"podMonitor": {"enabled": True}}}), "PodMonitor")
+    assert CONSOLE not in [one["metadata"]["name"] for one in monitors]
+
+
+def test_a_database_that_is_away_takes_no_pod_out_of_service() -> None:
+    """The pages say what is away."""
+    (container,) = named(rendered(ON), "Deployment", CONSOLE)["spec"]["template"]["spec"]["containers"]
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"] == {"path": "/healthz", "port": "http"}

@@ -12,7 +12,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # what takes the time, and is loaded by each program
-LATE = {"sendonce_worker": "uvloop", "sendonce_operator": "aiohttp", "sendonce_gateway": "aiohttp"}
+LATE = {
+    "sendonce_worker": "uvloop",
+    "sendonce_operator": "aiohttp",
+    "sendonce_gateway": "aiohttp",
+    "sendonce_console": "aiohttp",
+}
 
 
 def has_sigterm(pid: int, kind: str) -> bool:

@@ -45,7 +45,7 @@ async def test_values_become_those_of_json(server: MariaDB, tmp_path: Path) -> N
             "paid": 12.5,
             "born": "1990-02-03",
             "seen": "2026-01-02T03:04:05.678000",
-            "at": "8:30:00",
+            "at": "08:30:00",
             "face": None,
             "score": 0.5,
             "ok": 1,

@@ -346,7 +346,7 @@ CASES: list[tuple[str, type[SpecModel], dict[str, Any], dict[str, Any], str]] = 
     (
         "retry-takes-what-was-not-sent",
         A,
-        action(type="Retry", deliveries={"states": ["Failed", "Expired", "Cancelled"]}),
+        action(type="Retry", deliveries={"states": ["Failed", "Expired", "Cancelled", "Suppressed"]}),
         action(type="Retry", deliveries={"states": ["Failed", "Uncertain"]}),
         "spec.deliveries.states[1]",
     ),

@@ -11,7 +11,7 @@ from tests.operator_cases.situations import SENDING
 
 from sendonce_console.levers.asking import fresh_name, read_name, read_selection, spec_of
 from sendonce_console.levers.interface import Wish
-from sendonce_console.levers.kubernetes import action_body, given_of, notes_of, wish_body
+from sendonce_console.levers.kubernetes import KubernetesLevers, action_body, given_of, notes_of, wish_body
 from sendonce_console.levers.wording import LEVERS, promise
 from sendonce_console.views.deadletters import order_view, selection_of, undo_of
 from sendonce_console.views.filtering import read_limit, read_place
@@ -159,6 +159,13 @@ def test_a_retry_says_who_may_get_it_twice() -> None:
     assert not any("twice" in one for one in promise(LEVERS["retry"], SENDING, Reach(5, 5, 0)))
 
 
+def test_why_a_campaign_was_stopped_is_told_without_the_address_that_the_far_end_quoted() -> None:
+    stopped = replace(SENDING, halt_message="Email over smtp: 5.7.1: 550 5.7.1 <ann@example.com>: Relay access denied")
+    said = " ".join(promise(LEVERS["resume"], stopped, None))
+    assert "Relay access denied" in said
+    assert "ann@example.com" not in said
+
+
 def test_a_selection_is_read_in_the_words_of_both() -> None:
     given = {"states": ["failed", "Failed"], "reasons": ["retries_exhausted", ""], "codes": ["5.1.1"], "other": ["x"]}
     assert read_selection(given) == {"states": ["Failed"], "reasons": ["RetriesExhausted"], "codes": ["5.1.1"]}
@@ -241,6 +248,58 @@ def test_a_wish_is_signed_and_read_back(wish: Wish) -> None:
     body = wish_body("mia by night", wish, NOW)
     (note,) = notes_of(body)
     assert (note.what, note.who, note.at) == (wish.value, "mia by night", NOW)
+
+
+class Objects:
+    """An API server with one campaign's object, which writes down what it is asked to change."""
+
+    def __init__(self, send_key: str | None) -> None:
+        metadata = {"name": SENDING.name, "uid": "u1", **wish_body("mia", Wish.SUSPEND, NOW)["metadata"]}
+        self.body = {"metadata": metadata, "spec": {} if send_key is None else {"sendKey": send_key}}
+        self.changes: list[Any] = []
+
+    async def get(self, path: str) -> Any:
+        assert path.endswith(f"/namespaces/{SENDING.namespace}/notificationcampaigns/{SENDING.name}")
+        return self.body
+
+    async def create(self, path: str, body: Any) -> Any:
+        self.changes.append(body)
+
+    async def patch(self, path: str, body: Any) -> Any:
+        self.changes.append(body)
+
+
+async def test_an_order_for_a_campaign_never_reaches_the_next_one_of_its_name() -> None:
+    last_months: Any = Objects("next-month")
+    levers = KubernetesLevers(last_months)
+    spec = ActionSpec.from_wire({"campaignRef": {"name": SENDING.name}, "type": "Retry"})
+    for asked in (levers.order("mia", SENDING, "again", spec), levers.wish("mia", SENDING, Wish.CANCEL)):
+        with pytest.raises(ProblemError, match=r"another campaign's now: .* now sends next-month") as refused:
+            await asked
+        assert refused.value.status == 409
+    assert await levers.wishes(SENDING) == ()
+    assert last_months.changes == []
+
+
+@pytest.mark.parametrize("send_key", [None, SENDING.send_key])
+async def test_an_order_goes_to_the_campaigns_own_object(send_key: str | None) -> None:
+    own: Any = Objects(send_key)
+    levers = KubernetesLevers(own)
+    spec = ActionSpec.from_wire({"campaignRef": {"name": SENDING.name}, "type": "Retry"})
+    await levers.order("mia", SENDING, "again", spec)
+    await levers.wish("mia", SENDING, Wish.CANCEL)
+    action, wish = own.changes
+    assert action["kind"] == "NotificationAction"
+    assert (wish["metadata"]["uid"], wish["spec"]) == ("u1", {"cancel": True})
+    assert [note.who for note in await levers.wishes(SENDING)] == ["mia"]
+
+
+async def test_nothing_is_wished_of_a_campaign_that_has_ended() -> None:
+    own: Any = Objects(None)
+    ended = replace(SENDING, ended="complete", ended_reason="SomeUndelivered")
+    with pytest.raises(ProblemError, match="has ended"):
+        await KubernetesLevers(own).wish("mia", ended, Wish.CANCEL)
+    assert own.changes == []
 
 
 @pytest.mark.parametrize("text", ["", "suspend", "suspend at noon by mia", "explode at 2026-12-01T00:00:00+00:00 by x"])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sendonce_store.decisions import Canary, Facts, Kind, Policy, Step, decide
+from sendonce_store.ordering import snake
 
 POLICY = Policy(
     expected_min=None,
@@ -96,7 +97,7 @@ def test_a_failed_import_ends_its_rows_and_then_the_campaign_with_the_sources_wo
 )
 def test_a_count_outside_the_expected_range_sends_nothing(policy: Policy, reason: str) -> None:
     held = replace(SENDING, held=True, sent=0, pending=1000)
-    assert decide(held, policy) == Step(Kind.SETTLE, "cancelled", reason)
+    assert decide(held, policy) == Step(Kind.SETTLE, "cancelled", snake(reason))
     step = decide(replace(held, pending=0, cancelled_rows=1000, open_batches=0), policy)
     assert step is not None
     assert (step.kind, step.detail, step.reason) == (Kind.END, "failed", reason)
@@ -117,7 +118,7 @@ def test_held_rows_wait_for_the_whole_import() -> None:
 def test_too_many_refused_rows_send_nothing(rejected: int, refused: bool) -> None:
     facts = replace(SENDING, held=True, total=980, rejected=rejected)
     step = decide(facts, replace(POLICY, max_rejected_percent=2))
-    assert step == (Step(Kind.SETTLE, "cancelled", "TooManyRejected") if refused else Step(Kind.RELEASE))
+    assert step == (Step(Kind.SETTLE, "cancelled", "too_many_rejected") if refused else Step(Kind.RELEASE))
 
 
 def test_a_cancelled_campaign_ends_as_cancelled_once_its_import_is_over() -> None:

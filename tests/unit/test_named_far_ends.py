@@ -90,8 +90,39 @@ def test_no_answer_breaks_a_reading_or_passes_for_an_acceptance(kind: type[Face]
         answer = Answer(status, [], body, complete=True)
         verdict = classify(far_end.table, answer, far_end.read(answer, NOW))
         own_success = status == 200 and kind.per_recipient
-        own_repeat = status == 409 and kind.type == "Line"
-        assert isinstance(verdict, Accepted) is (own_success or own_repeat), (status, verdict)
+        assert isinstance(verdict, Accepted) is own_success, (status, verdict)
+
+
+@pytest.mark.parametrize(
+    "parts", [("6", "5"), ("1", "5"), ("5", "6"), ("6", None), ("0", "1"), ("0", "5"), (None, "0"), ("5", "5")]
+)
+def test_a_text_of_which_a_part_may_have_been_taken_is_unknown(parts: tuple[str | None, ...]) -> None:
+    reply = Reply(200, {"messages": [{} if part is None else {"status": part} for part in parts]})
+    verdict = classify(api("Vonage").table, answer_of(reply), api("Vonage").read(answer_of(reply), NOW))
+    assert not isinstance(verdict, Accepted)
+    assert verdict.kind is Kind.UNKNOWN
+
+
+def test_a_conflict_is_an_earlier_acceptance_only_where_line_names_it() -> None:
+    reply = Reply(409, b"<html>conflict</html>")
+    verdict = classify(api("Line").table, answer_of(reply), api("Line").read(answer_of(reply), NOW))
+    assert not isinstance(verdict, Accepted), "somebody between us and LINE: nobody was sent to"
+    assert verdict.kind is Kind.UNKNOWN
+
+
+def test_a_refusal_without_slacks_own_no_is_unknown() -> None:
+    reply = Reply(200, {"error": "channel_not_found"})
+    verdict = classify(api("Slack").table, answer_of(reply), api("Slack").read(answer_of(reply), NOW))
+    assert not isinstance(verdict, Accepted)
+    assert verdict.kind is Kind.UNKNOWN
+
+
+@pytest.mark.parametrize("wait", ["NaN", "Infinity", "-Infinity", "1e999", "1" + "0" * 400, '"60"', "true", "null"])
+def test_a_wait_that_is_no_length_of_time_is_left_out(wait: str) -> None:
+    reply = Reply(429, f'{{"ok": false, "error_code": 429, "parameters": {{"retry_after": {wait}}}}}'.encode())
+    verdict = classify(api("Telegram").table, answer_of(reply), api("Telegram").read(answer_of(reply), NOW))
+    assert not isinstance(verdict, Accepted)
+    assert (verdict.kind, verdict.retry_after) == (Kind.RATE_LIMITED, None)
 
 
 def test_a_success_that_was_cut_off_is_unknown() -> None:

@@ -173,6 +173,7 @@ def test_the_document_is_checked_by_its_digest_whatever_its_white_space() -> Non
         (to_json(proof()).replace(b'"sent": 8', b'"sent": 8, "sent": 8'), "given twice"),
         (to_json(proof()).replace(b'"sent": 8', b'"sent": 8.0'), "no integer"),
         (to_json(proof()).replace(b'"sent": 8', b'"sent": NaN'), "no integer"),
+        (to_json(proof()).replace(b'"sent": 8', b'"sent": 8, "x": "\\ud800"'), "was changed"),
         (b"[" * 100_000, "no proof in JSON"),
     ],
 )

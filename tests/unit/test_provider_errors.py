@@ -53,6 +53,14 @@ def test_words_are_kept_on_one_line_and_clipped(words: str, kept: str) -> None:
     assert send_error(Kind.PERMANENT, "1", words).message == kept
 
 
+def test_a_code_names_nobody_whatever_the_far_end_calls_a_code() -> None:
+    error = send_error(Kind.PERMANENT, "ann@example.com unknown", "550 ann@example.com unknown")
+    assert (error.code, error.message) == ("a***@example.com unknown", "550 ann@example.com unknown")
+    assert "50055" not in send_error(Kind.PERMANENT, "+15005550006", "x").code
+    for code in ("5.1.1", "21211", "validation_error", "personalizations.0.to.email", "invalid_idempotent_request"):
+        assert send_error(Kind.PERMANENT, code, "x").code == code
+
+
 class Late:
     def __init__(self) -> None:
         self.at: asyncio.Future[float] = asyncio.get_running_loop().create_future()

@@ -45,6 +45,15 @@ def test_the_closest_language_is_chosen(locale: str | None, expected: tuple[str,
     assert rendered(locale) == expected
 
 
+@pytest.mark.parametrize(
+    ("locale", "expected"),
+    [("zh-TW", "繁"), ("zh-TW-x-school", "繁"), ("zh_tw.UTF-8", "繁"), ("zh-CN", "简"), ("zh", "简"), ("en", "繁")],
+)
+def test_the_templates_own_language_is_one_to_choose_from(locale: str, expected: str) -> None:
+    template = {"text": "繁", "locale": "zh-TW", "variants": [{"locale": "zh", "text": "简"}]}
+    assert compile_message(template, "SMS").render({"locale": locale}).text == expected
+
+
 def test_a_text_that_does_not_say_its_language_is_taken_to_be_in_the_readers() -> None:
     template = {"subject": "s", "text": "{{ day|date }}"}
     assert [rendered(locale, template)[1] for locale in ("de-AT", "xx", None)] == [

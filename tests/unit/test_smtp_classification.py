@@ -14,6 +14,13 @@ from sendonce_worker.providers.smtp.replies import GarbageReplyError, Reply, Rep
 P, T, R, A, U = Kind.PERMANENT, Kind.TEMPORARY, Kind.RATE_LIMITED, Kind.ACCOUNT, Kind.UNKNOWN
 
 
+# https://support.google.com/a/answer/3726730
+UNSOLICITED = (
+    "Our system has detected an unusual rate of unsolicited mail originating from your IP address. To protect our "
+    "users from spam, mail sent from your IP address"
+)
+
+
 def kind_of(stage: Stage, line: str) -> Kind:
     code, text = int(line[:3]), line[4:]
     return classify(stage, code, enhanced_code(text), text).kind
@@ -41,6 +48,15 @@ def kind_of(stage: Stage, line: str) -> Kind:
         "454 4.7.0 Temporarily not available",
         "452 4.3.1 Insufficient system storage",
         "550 5.7.28 mail flood",
+        "550 5.4.5 Daily user sending limit exceeded. For more information on Gmail 5.4.5 sending limits go to",
+        "550 5.4.5 Daily SMTP relay limit exceeded for customer.",
+        "450 4.2.1 Peak SMTP relay limit exceeded for customer.",
+        "550 5.4.5 Over quota for today",
+        "554 5.2.0 User news@example.com has exceeded its 24-hour sending limit. Messages to 25 recipients out of 25",
+        "432 4.3.2 STOREDRV.ClientSubmit; sender thread limit exceeded",
+        "432 4.3.2 Concurrent connections limit exceeded",
+        f"421 4.7.28 {UNSOLICITED} has been temporarily rate limited.",
+        f"421 4.7.0 {UNSOLICITED} has been temporarily blocked.",
     ],
 )
 def test_throttling_is_recognised_also_where_it_is_dressed_up_as_permanent(line: str) -> None:
@@ -82,6 +98,7 @@ def test_throttling_is_recognised_also_where_it_is_dressed_up_as_permanent(line:
         (Stage.RCPT, "550 relay not permitted", A),
         (Stage.RCPT, "451 Authentication failed: Maximum credits exceeded", A),
         (Stage.MESSAGE, "550 5.7.1 an unusual rate of unsolicited mail originating from your IP", A),
+        (Stage.MESSAGE, f"550 5.7.1 {UNSOLICITED} has been blocked.", A),
         (Stage.MESSAGE, "550 5.7.26 unauthenticated mail", A),
         (Stage.DATA, "250 what", T),
         (Stage.MESSAGE, "354 what", U),
@@ -89,6 +106,27 @@ def test_throttling_is_recognised_also_where_it_is_dressed_up_as_permanent(line:
 )
 def test_a_refusal_is_taken_for_what_it_means_at_its_stage(stage: Stage, line: str, kind: Kind) -> None:
     assert kind_of(stage, line) is kind
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "550 5.1.1 <ann@corp.example>: Recipient address rejected: User unknown in relay recipient table",
+        "550 User unknown in relay recipient table",
+        "553 5.1.1 no such user in this relay domain",
+        "550 5.1.1 no such mailbox, or not authenticated to see it",
+        "550 5.1.10 recipient not found; not permitted to send",
+        "550 5.2.1 <ann@corp.example>: this account has been suspended",
+        "550 5.2.1 account ann is suspended",
+    ],
+)
+def test_one_recipient_who_is_not_there_never_stops_the_campaign(line: str) -> None:
+    assert kind_of(Stage.RCPT, line) is P
+
+
+def test_a_mail_that_is_too_big_is_not_taken_for_throttling() -> None:
+    assert kind_of(Stage.MESSAGE, "552 5.3.4 exceeded the maximum message size limit") is P
+    assert kind_of(Stage.MESSAGE, "552 5.3.4 message size limit exceeded") is P
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from sendonce_rendering.content import Content
 from sendonce_worker.providers.base import Message
-from sendonce_worker.providers.errors import PermanentSendError
+from sendonce_worker.providers.errors import AccountError, PermanentSendError
 from sendonce_worker.providers.smtp.mime import build_mail
 
 KEY = "6f1c0f8e-5a5e-4c1b-9a3e-0123456789ab"
@@ -156,10 +156,15 @@ def test_senders_as_people_write_them(sender: str, line: bytes) -> None:
     assert build_mail(message(sender=sender)).data.startswith(line)
 
 
+def test_without_a_sender_the_campaign_is_stopped_and_nobody_is_burnt() -> None:
+    with pytest.raises(AccountError, match=r"no_sender: .* set template\.from"):
+        build_mail(message(sender=None))
+
+
 @pytest.mark.parametrize(
     ("parts", "code"),
     [
-        ({"sender": None}, "no_sender"),
+        ({"sender": ""}, "invalid_sender"),
         ({"sender": "nobody"}, "invalid_sender"),
         ({"sender": "a@example.com, b@example.com"}, "invalid_sender"),
         ({"sender": "News\r\nBcc: x@example.org <news@example.com>"}, "header_injection"),

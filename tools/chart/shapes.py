@@ -96,6 +96,7 @@ BY_PATH: dict[str, Schema] = {
     "console.replicas": whole(0, 100),
     "console.service.port": whole(1, 65_535),
     "console.sessionSeconds": whole(60, 86_400),
+    "gateway.database.existingSecret": text(NAME_OR_NOTHING),
     "gateway.ingress.tlsSecret": text(NAME_OR_NOTHING),
     "gateway.podDisruptionBudget.maxUnavailable": {
         "anyOf": [whole(1, 100), text(r"^[1-9][0-9]?%$|^100%$")],
@@ -107,6 +108,17 @@ BY_PATH: dict[str, Schema] = {
     "gateway.replicas": whole(0, 100),
     "gateway.service.port": whole(1, 65_535),
     "gateway.service.type": choice("ClusterIP", "NodePort", "LoadBalancer"),
+    # which texts there are, the gateway says
+    "gateway.texts": {
+        **closed(),
+        "patternProperties": {
+            r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$": {
+                "type": "object",
+                "properties": {"topics": STRINGS},
+                "additionalProperties": {"type": "string"},
+            },
+        },
+    },
     "migrations.activeDeadlineSeconds": whole(10, 86_400),
     "migrations.backoffLimit": whole(0, 20),
     "mode": choice("Normal", "Standby"),

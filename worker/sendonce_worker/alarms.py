@@ -37,5 +37,6 @@ class StoreAlarms:
             async with self._control.use() as conn:
                 await campaigns.halt(conn, self._campaign_id, "CredentialsRejected", message)
         except STORE_ERRORS as problem:
-            logger.warning("could not stop the campaign: %s", problem)
+            logger.warning("could not stop the campaign for CredentialsRejected: %s: %s", message, problem)
+            return
         logger.error("campaign stopped, CredentialsRejected: %s", message)

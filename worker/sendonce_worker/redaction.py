@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from sendonce_store.logs import STANDARD_FIELDS
+
 __all__ = ["Redactor", "mask_address"]
 
 _HIDDEN = "***"
@@ -93,7 +95,7 @@ class Redactor(logging.Filter):
         for name in ("exc_text", "stack_info"):
             if text := getattr(record, name):
                 setattr(record, name, self.redact(text))
-        for name in record.__dict__.keys() - _STANDARD:
+        for name in record.__dict__.keys() - STANDARD_FIELDS:
             record.__dict__[name] = self._redacted_value(record.__dict__[name])
         return True
 
@@ -108,7 +110,6 @@ class Redactor(logging.Filter):
 
 
 _PLAIN = logging.Formatter()
-_STANDARD = logging.makeLogRecord({}).__dict__.keys() | {"message", "asctime", "taskName"}
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -8,9 +8,18 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from sendonce_store.environment import SettingsError, dsn, gateway_url, number, required
+from sendonce_store.environment import (
+    LogStyle,
+    SettingsError,
+    dsn,
+    gateway_url,
+    log_level,
+    log_style,
+    number,
+    port_or_off,
+    required,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,7 @@ class WorkerSettings:
     concurrency: int | None = None  # None: as the campaign says
     batches: int = 2  # held at a time, so that the tail of one is filled by the next
     health_port: int | None = 8080
-    log_style: Literal["json", "console"] = "json"
+    log_style: LogStyle = "json"
     log_level: str = "INFO"
     exit_when_done: bool = False
     gateway_url: str | None = None  # for links in messages: those of a campaign stay as it began with
@@ -36,7 +45,6 @@ class WorkerSettings:
 def read_settings(env: Mapping[str, str] = os.environ) -> WorkerSettings:
     """Read `SENDONCE_…` variables. Raises SettingsError."""
     _check_authorities(env.get("SSL_CERT_FILE"))
-    port = env.get("SENDONCE_HEALTH_PORT", "8080")
     return WorkerSettings(
         dsn=dsn(env),
         namespace=required(env, "SENDONCE_NAMESPACE"),
@@ -49,9 +57,9 @@ def read_settings(env: Mapping[str, str] = os.environ) -> WorkerSettings:
         if env.get("SENDONCE_CONCURRENCY")
         else None,
         batches=number(env, "SENDONCE_BATCHES", 2, int, 1, 16),
-        health_port=number(env, "SENDONCE_HEALTH_PORT", 8080, int, 0, 65_535) if port else None,
-        log_style="console" if env.get("SENDONCE_LOG_FORMAT", "json") in {"plain", "console"} else "json",
-        log_level=env.get("SENDONCE_LOG_LEVEL", "INFO").upper(),
+        health_port=port_or_off(env, "SENDONCE_HEALTH_PORT", 8080),
+        log_style=log_style(env),
+        log_level=log_level(env),
         exit_when_done=env.get("SENDONCE_EXIT_WHEN_DONE", "") not in {"", "0", "false"},
         gateway_url=gateway_url(env),
     )

@@ -1,5 +1,5 @@
 {{- define "sendonce.console.fullname" -}}
-{{- printf "%s-console" (include "sendonce.fullname" .) -}}
+{{- include "sendonce.login.fullname" (dict "root" . "program" "console") -}}
 {{- end -}}
 
 {{- define "sendonce.console.serviceAccountName" -}}
@@ -14,15 +14,7 @@
 {{/* The console's settings (docs/console.md), as an `env`. */}}
 {{- define "sendonce.console.environment" -}}
 {{- $console := .Values.console -}}
-{{- if $console.database.existingSecret }}
-- name: SENDONCE_DSN_FILE
-  value: /etc/sendonce-console-store/dsn
-{{- else }}
-- name: SENDONCE_CONSOLE_PASSWORD_FILE
-  value: /etc/sendonce-console-store/password
-- name: SENDONCE_STORE_ADDRESS
-  value: {{ include "sendonce.storeAddress" . | quote }}
-{{- end }}
+{{ include "sendonce.login.environment" (dict "root" . "program" "console") }}
 - name: SENDONCE_CONSOLE_KEY_FILE
   value: /etc/sendonce-console-key/key
 - name: SENDONCE_CONSOLE_AUDIENCE
@@ -41,6 +33,8 @@
 {{- end }}
 - name: SENDONCE_CONSOLE_LEVERS
   value: {{ $console.levers | quote }}
+- name: SENDONCE_OPS_PORT
+  value: "9090"
 - name: SENDONCE_LOG_LEVEL
   value: {{ $console.logLevel }}
 {{- with $console.extraEnv }}
@@ -52,12 +46,7 @@
 {{- define "sendonce.console.volumes" -}}
 {{- $console := .Values.console -}}
 {{- $own := include "sendonce.console.fullname" . -}}
-- name: store
-  secret:
-    secretName: {{ default $own $console.database.existingSecret }}
-    items:
-    - key: {{ ternary $console.database.secretKey "password" (ne $console.database.existingSecret "") }}
-      path: {{ ternary "dsn" "password" (ne $console.database.existingSecret "") }}
+{{ include "sendonce.login.volume" (dict "root" . "program" "console") }}
 - name: key
   secret:
     secretName: {{ default $own $console.key.existingSecret }}

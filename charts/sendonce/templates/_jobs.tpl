@@ -1,6 +1,6 @@
 {{/*
 A Pod of the image `sendonce-cli`: what its spec is, for Jobs and tests.
-(dict "root" . "name" NAME "args" LIST "env" LIST "account" NAME "resources" DICT "scratch" BOOL "console" SECRET)
+(dict "root" . "name" NAME "args" LIST "env" LIST "account" NAME "resources" DICT "scratch" BOOL "login" SECRET)
 */}}
 {{- define "sendonce.cliPod" -}}
 {{- $cli := .root.Values.cli -}}
@@ -48,9 +48,9 @@ containers:
     mountPath: /etc/sendonce-store
     readOnly: true
   {{- end }}
-  {{- if .console }}
-  - name: console
-    mountPath: /etc/sendonce-console
+  {{- if .login }}
+  - name: login
+    mountPath: /etc/sendonce-login
     readOnly: true
   {{- end }}
 volumes:
@@ -60,8 +60,8 @@ volumes:
 {{- else }}
 {{ include "sendonce.storeVolume" .root }}
 {{- end }}
-{{- with .console }}
-- name: console
+{{- with .login }}
+- name: login
   secret:
     secretName: {{ . }}
     items: [{key: password, path: password}]

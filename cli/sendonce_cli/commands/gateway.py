@@ -9,7 +9,15 @@ import click
 import yaml
 from rich.text import Text
 
-from sendonce_cli.commands.tenant import check_file, database_option, reachable, run, secret_options
+from sendonce_cli.commands.tenant import (
+    check_file,
+    database_option,
+    password_option,
+    reachable,
+    read_password,
+    run,
+    secret_options,
+)
 from sendonce_cli.exits import CliError, Exit
 from sendonce_cli.options import output_option
 from sendonce_cli.output import emit, table
@@ -17,7 +25,7 @@ from sendonce_store import gateway_tokens, links, tenancy
 
 __all__ = ["gateway_group"]
 
-SECRET_NAME, SECRET_KEY = "sendonce-gateway", "dsn"
+SECRET_NAME, SECRET_KEY = "sendonce-gateway-store", "dsn"
 
 
 @click.group(
@@ -42,15 +50,21 @@ def gateway_group() -> None:
 Examples:
   sendonce gateway login --database postgresql://owner@db/sendonce | kubectl -n sendonce apply -f -
   sendonce gateway login --address postgresql://db.data.svc:5432/sendonce --write secret.yaml
+  sendonce gateway login --password-file /etc/sendonce-login/password     as the chart does
 
 \b
 Run it again for another password: sessions that are open go on, so apply the Secret and restart the gateway.
 """,
 )
+@password_option
 @secret_options
 @database_option
-def login_command(*, address: str | None, write: Path | None, database: str) -> int:
+def login_command(*, password_file: Path | None, address: str | None, write: Path | None, database: str) -> int:
     """Make the gateway's login, or give it another password, and print its Secret."""
+    if password_file is not None:
+        password = read_password(password_file)
+        click.echo(f"{run(database, lambda conn: tenancy.gateway_login(conn, password)).role} is there", err=True)
+        return Exit.OK
     check_file(write)
     where = reachable(database, address)
     login = run(database, tenancy.gateway_login)

@@ -67,14 +67,16 @@ def selection(  # noqa: PLR0913 - what the options say
 @click.command(
     "retry",
     epilog="""\b
-Opens deliveries again that failed (or --state expired, cancelled); run the campaign's file again
-to send them. Uncertain ones need `sendonce resolve`.
+Opens deliveries again that failed (or --state expired, cancelled, suppressed); run the campaign's
+file again to send them. Of what was suppressed, consent, time zone and frequency cap are asked for
+again. Uncertain ones need `sendonce resolve`.
 
 \b
 Examples:
   sendonce retry spring
   sendonce retry spring --reason RetriesExhausted --channel Email
   sendonce retry spring --code 4.2.2 --limit 500 --name retry-full-mailboxes
+  sendonce retry spring --state suppressed --reason FrequencyCap
   sendonce retry spring --recipient customer-4711
 """,
 )

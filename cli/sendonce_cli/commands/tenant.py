@@ -81,6 +81,11 @@ def secret_options(command: Command) -> Command:
     return command
 
 
+password_option = click.option(
+    "--password-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Give it the password in this file, and print no Secret.",
+)
 kind_option = click.option(
     "--application",
     "kind",
@@ -196,18 +201,14 @@ It reads, never writes, and sees what its viewers may see. Asked again, it gets 
 \b
 Examples:
   sendonce tenant console --secret-namespace sendonce-system | kubectl apply -f -
-  sendonce tenant console --password-file /etc/sendonce-console/password     as the chart does
+  sendonce tenant console --password-file /etc/sendonce-login/password     as the chart does
 
 \b
 Exit codes: 0 made, 2 the login of --database may not make one.
 """,
 )
 @click.option("--secret-namespace", default="sendonce-system", show_default=True, help="Namespace of the console.")
-@click.option(
-    "--password-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Give it the password in this file, and print no Secret.",
-)
+@password_option
 @secret_options
 @database_option
 def console_command(

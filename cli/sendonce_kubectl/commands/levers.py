@@ -91,7 +91,8 @@ def name_option(command: Command) -> Command:
 
 
 _RETRY = f"""\b
-Opens deliveries again that failed (or --state Expired, Cancelled); the workers send them. Uncertain
+Opens deliveries again that failed (or --state Expired, Cancelled, Suppressed); the workers send
+them. Of what was suppressed, consent, time zone and frequency cap are asked for again. Uncertain
 ones need `kubectl campaign resolve`.
 
 \b

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import os
 import ssl
 import tempfile
@@ -24,6 +25,7 @@ import yaml
 from sendonce_console.web.problems import unavailable
 from sendonce_store.environment import SettingsError
 
+log = logging.getLogger(__name__)
 Object = dict[str, Any]
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 SECONDS = 10.0
@@ -131,6 +133,7 @@ class Cluster:
             async with self._opened().request(method, url, data=data, headers=headers) as answer:
                 return _read(answer.status, await answer.read())
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            log.warning("the API server can't be reached: %s", type(error).__name__)
             detail = "Who may see what can't be asked. Sending is not touched by it. Try again soon."
             raise unavailable("The API server", detail) from error
 

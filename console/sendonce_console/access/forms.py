@@ -52,7 +52,8 @@ class Forms:
         """Raise ProblemError unless the request comes from a page of this console."""
         elsewhere = request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}
         seed = request.cookies.get(self.cookie, "")
-        if elsewhere or not seed or not hmac.compare_digest(self.token(seed).encode(), given.encode()):
+        offered = given.encode("utf-8", "surrogateescape")  # a header may hold any bytes
+        if elsewhere or not seed or not hmac.compare_digest(self.token(seed).encode(), offered):
             raise ProblemError(403, "The form was not accepted", _REFUSED)
 
 

@@ -19,6 +19,7 @@ from sendonce_console.access import sign_in
 from sendonce_console.access.reviews import Identity, Reviews
 from sendonce_console.access.sessions import Sessions
 from sendonce_console.access.viewer import What
+from sendonce_console.metrics import ConsoleMetrics
 from sendonce_console.settings import ConsoleSettings
 from sendonce_console.web.problems import ProblemError
 from sendonce_console.web.templating import address
@@ -78,9 +79,9 @@ class KubernetesDoor:
 
     local = False
 
-    def __init__(self, reviews: Reviews, settings: ConsoleSettings) -> None:
-        """`reviews`: how the API server is asked."""
-        self.reviews = reviews
+    def __init__(self, reviews: Reviews, settings: ConsoleSettings, metrics: ConsoleMetrics) -> None:
+        """`reviews`: how the API server is asked; `metrics`: where tokens that are refused are counted."""
+        self.reviews, self._metrics = reviews, metrics
         self.sessions = Sessions(settings.key, settings.session_seconds)
         self._tries = Tries()
         self._good: OrderedDict[bytes, None] = OrderedDict()
@@ -101,18 +102,21 @@ class KubernetesDoor:
 
     async def identify(self, request: web.Request, token: str) -> Identity:
         """Whose token it is. Raises ProblemError: the same whatever is wrong with it; another for too many tries."""
-        digest, caller = hashlib.sha256(token.encode()).digest(), self.caller(request)
+        # a header may hold any bytes; a token is ASCII (RFC 6750 §2.1)
+        digest, caller = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest(), self.caller(request)
         # whoever was let in before is not shut out by the guesses of others behind the same address
         wait = 0.0 if digest in self._good else self._tries.wait(caller)
         if wait:
+            self._metrics.refused("too_many_tries")
             detail = f"Try again in {math.ceil(wait)} seconds."
             raise ProblemError(
                 429, "Too many tokens that were not accepted", detail, {"Retry-After": str(math.ceil(wait))}
             )
-        identity = await self.reviews.who(token) if len(token) <= LONGEST_TOKEN else None
+        identity = await self.reviews.who(token) if len(token) <= LONGEST_TOKEN and token.isascii() else None
         if identity is None:
             self._good.pop(digest, None)
             self._tries.note(caller)
+            self._metrics.refused("unknown")
             raise ProblemError(401, sign_in.REFUSED, sign_in.WHY, {"WWW-Authenticate": "Bearer"})
         self._good[digest] = None
         while len(self._good) > MOST_GOOD:
@@ -137,6 +141,10 @@ class KubernetesDoor:
         here = str(request.rel_url) if request.method in {"GET", "HEAD"} else ""
         why = "ended" if self.sessions.offered(request) else ""
         return web.Response(status=303, headers={"Location": address("/sign-in", {"next": here, "why": why})})
+
+    async def problem(self) -> str | None:
+        """Why the API server can't be asked who somebody is."""
+        return await self.reviews.problem()
 
     async def close(self) -> None:
         """Close the connections to the API server."""

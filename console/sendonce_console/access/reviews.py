@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
-from sendonce_console.access.cluster import Cluster
+from sendonce_console.access.cluster import ApiRefusalError, Cluster
 from sendonce_console.access.viewer import What
+from sendonce_console.web.problems import ProblemError
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 _TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
 _ACCESS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_OWN_ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_REVIEWING = {"group": "authentication.k8s.io", "resource": "tokenreviews", "verb": "create"}
 _RESOURCES: Mapping[What, Mapping[str, str]] = {
     "campaigns": {"verb": "get", "resource": "notificationcampaigns"},
     "people": {"verb": "get", "resource": "notificationcampaigns", "subresource": "recipients"},
@@ -27,6 +33,9 @@ _RESOURCES: Mapping[What, Mapping[str, str]] = {
     "wishes": {"verb": "patch", "resource": "notificationcampaigns"},
 }
 _MOST = 20_000
+# a scrape is given up after ten
+_LOOK_SECONDS = 3.0
+_NO_RIGHT = "the console's account may not create tokenreviews: bind it to the ClusterRole of the chart"
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,22 @@ class Reviews:
         """Whether they may, in the namespace; '' asks for all namespaces at once. Raises ProblemError."""
         return await self._may.answer((who, namespace, what), lambda: self._access(who, namespace, what))
 
+    async def problem(self) -> str | None:
+        """Why nobody can be asked about now; None: the API server answers, and lets the console review tokens."""
+        spec = {"resourceAttributes": _REVIEWING}
+        body = {"apiVersion": _version(_OWN_ACCESS), "kind": "SelfSubjectAccessReview", "spec": spec}
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                answer = await self._cluster.create(_OWN_ACCESS, body)
+        except ApiRefusalError as error:
+            # where accounts may not ask about themselves it has answered, and says no more
+            return None if error.status == HTTPStatus.FORBIDDEN else f"the API server answers {error.status}"
+        except ProblemError:
+            return "the API server can't be reached"
+        except TimeoutError:
+            return f"the API server has not answered within {_LOOK_SECONDS:g} s"
+        return None if answer.get("status", {}).get("allowed") is True else _NO_RIGHT
+
     async def close(self) -> None:
         """Close the connections."""
         await self._cluster.close()
@@ -104,9 +129,7 @@ class Reviews:
     async def _review(self, token: str) -> Identity | None:
         for audience in self._audiences:
             spec = {"token": token} | ({"audiences": [audience]} if audience else {})
-            answer = await self._cluster.create(
-                _TOKENS, {"apiVersion": _version(_TOKENS), "kind": "TokenReview", "spec": spec}
-            )
+            answer = await self._asked(_TOKENS, "TokenReview", spec)
             status = answer.get("status", {})
             # an authenticator that knows no audiences answers without them: then it is not known to be for us
             meant = audience is None or audience in (status.get("audiences") or ())
@@ -117,9 +140,17 @@ class Reviews:
     async def _access(self, who: Identity, namespace: str, what: What) -> bool:
         wanted = {"group": "sendonce.dev", "namespace": namespace, **_RESOURCES[what]}
         spec = {**who.subject(), "resourceAttributes": wanted}
-        body = {"apiVersion": _version(_ACCESS), "kind": "SubjectAccessReview", "spec": spec}
-        answer = await self._cluster.create(_ACCESS, body)
+        answer = await self._asked(_ACCESS, "SubjectAccessReview", spec)
         return answer.get("status", {}).get("allowed") is True
+
+    async def _asked(self, path: str, kind: str, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A review with its answer. Raises ProblemError also where the API server refuses the console itself."""
+        try:
+            return await self._cluster.create(path, {"apiVersion": _version(path), "kind": kind, "spec": spec})
+        except ApiRefusalError as error:
+            log.warning("the API server refuses a %s: it answers %s", kind, error.status)
+            detail = f"It answers {error.status} to the console's own account, which must be allowed to create {kind}s."
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "The API server can't be asked", detail) from error
 
 
 def _version(path: str) -> str:

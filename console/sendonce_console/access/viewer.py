@@ -52,5 +52,8 @@ class Door(Protocol):
     def refusal(self, request: web.Request) -> web.Response | ProblemError:
         """What somebody gets who is not let in: where to sign in, or why not."""
 
+    async def problem(self) -> str | None:
+        """Why nobody can be let in now, for operators; None: all is well."""
+
     async def close(self) -> None:
         """Let go of connections."""

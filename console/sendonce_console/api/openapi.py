@@ -14,7 +14,7 @@ routes = Routes()
 DESCRIPTION = web.AppKey("description", dict[str, Any])
 
 
-@routes.get("/api/v1/openapi.json", needs="sign-in", returns=dict[str, Any])
+@routes.get("/api/v1/openapi.json", needs="sign-in", returns=dict[str, Any], reads=False)
 async def openapi(visit: Visit) -> web.Response:
     """The description of the API, as OpenAPI 3.1."""
     return reply(visit.request.app[DESCRIPTION])

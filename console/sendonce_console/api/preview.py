@@ -31,7 +31,13 @@ class PreviewRequest:
     format: str = "CSV"
 
 
-@routes.post("/api/v1/namespaces/{namespace}/preview", needs="campaigns", returns=PreviewRecord, takes=PreviewRequest)
+@routes.post(
+    "/api/v1/namespaces/{namespace}/preview",
+    needs="campaigns",
+    returns=PreviewRecord,
+    takes=PreviewRequest,
+    reads=False,
+)
 async def preview(visit: Visit) -> web.Response:
     """Check a campaign's file and render its messages. Nothing is sent, nothing is kept, nothing else is opened."""
     sent = await sent_object(visit.request)

@@ -36,6 +36,7 @@ class KubernetesLevers:
 
     async def order(self, who: str, campaign: Overview, name: str, spec: ActionSpec) -> Given:
         """Make the action; one of that name is there already: it was given before."""
+        await self._own_object(campaign)
         try:
             await self._cluster.create(_path(campaign, "notificationactions"), action_body(who, campaign, name, spec))
         except ApiRefusalError as error:
@@ -44,14 +45,32 @@ class KubernetesLevers:
         return Given(name)
 
     async def wish(self, who: str, campaign: Overview, wish: Wish) -> Given:
-        """Patch the campaign's spec."""
-        now = datetime.now(UTC)
-        path = _path(campaign, f"notificationcampaigns/{campaign.name}")
+        """Patch the campaign's spec. What has ended keeps it: a wish would hold for what is tried again later."""
+        if campaign.ended is not None:
+            detail = f"It has ended ({campaign.ended_reason}); there is nothing left to {wish.value}."
+            raise ProblemError(HTTPStatus.CONFLICT, "The campaign has ended", detail)
+        body = wish_body(who, wish, datetime.now(UTC))
+        # the API server refuses the patch where another object has come in between
+        body["metadata"]["uid"] = (await self._own_object(campaign))["metadata"]["uid"]
         try:
-            await self._cluster.patch(path, wish_body(who, wish, now))
+            await self._cluster.patch(_object_path(campaign), body)
         except ApiRefusalError as error:
             raise _refused(error, campaign) from error
         return Given(wish.value)
+
+    async def _own_object(self, campaign: Overview) -> Mapping[str, Any]:
+        """The object of that campaign. Raises ProblemError: its name may be another campaign's by now."""
+        try:
+            body = await self._cluster.get(_object_path(campaign))
+        except ApiRefusalError as error:
+            raise _refused(error, campaign) from error
+        if send_key_of(body) != campaign.send_key:
+            detail = (
+                f"NotificationCampaign {campaign.name} now sends {send_key_of(body)}, and {campaign.send_key} has no "
+                "object any more: nothing was ordered, neither of the one nor of the other."
+            )
+            raise ProblemError(HTTPStatus.CONFLICT, "The name is another campaign's now", detail)
+        return body
 
     async def state_of(self, campaign: Overview, name: str) -> Given | None:
         """What the action's status says."""
@@ -66,10 +85,10 @@ class KubernetesLevers:
     async def wishes(self, campaign: Overview) -> Sequence[WishNote]:
         """What the campaign's annotation says; nothing where its object is gone."""
         try:
-            body = await self._cluster.get(_path(campaign, f"notificationcampaigns/{campaign.name}"))
+            body = await self._cluster.get(_object_path(campaign))
         except ApiRefusalError:
             return ()
-        return notes_of(body)
+        return notes_of(body) if send_key_of(body) == campaign.send_key else ()
 
     async def close(self) -> None:
         """The door closes the connections that both use."""
@@ -111,8 +130,17 @@ def notes_of(body: Mapping[str, Any]) -> Sequence[WishNote]:
     return (WishNote(written[1], written[3], at if at.tzinfo else at.replace(tzinfo=UTC)),)
 
 
+def send_key_of(body: Mapping[str, Any]) -> str:
+    """Which campaign an object is: its send key, by default its name."""
+    return str((body.get("spec") or {}).get("sendKey") or (body.get("metadata") or {}).get("name"))
+
+
 def _path(campaign: Overview, rest: str) -> str:
     return f"/apis/{_API}/namespaces/{campaign.namespace}/{rest}"
+
+
+def _object_path(campaign: Overview) -> str:
+    return _path(campaign, f"notificationcampaigns/{campaign.name}")
 
 
 def _refused(error: ApiRefusalError, campaign: Overview) -> ProblemError:

@@ -12,6 +12,7 @@ from typing import Literal
 from sendonce_console.levers.interface import Wish
 from sendonce_console.look import amount
 from sendonce_store.console_deadletters import Reach
+from sendonce_store.masking import mask_foreign
 from sendonce_store.spec import ActionType, ResolveAs
 from sendonce_store.standing import Overview
 
@@ -182,7 +183,8 @@ def _campaign(lever: Lever, campaign: Overview) -> Iterator[str]:
         case "resume":
             yield "The campaign goes on, and its threshold of failures counts anew from now."
             if campaign.halt_message:
-                yield f"It was stopped because: {campaign.halt_message}."
+                # whoever may pull levers need not be somebody who may see people
+                yield f"It was stopped because: {mask_foreign(campaign.halt_message)}."
         case "suspend":
             waits = _many(left, "delivery waits", "deliveries wait")
             yield f"Workers hand nothing more over: {waits}. What is on its way ends."

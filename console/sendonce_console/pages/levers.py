@@ -65,8 +65,11 @@ async def pull(visit: Visit, campaign: Overview, lever: Lever, name: str, delive
         detail = "The recipients' data is deleted; there is nothing left that could be changed."
         raise ProblemError(409, "This can't be done any more", detail)
     if lever.wish is not None:
-        return await levers.wish(who, campaign, lever.wish)
-    return await levers.order(who, campaign, name, spec_of(lever, campaign.name, deliveries))
+        given = await levers.wish(who, campaign, lever.wish)
+    else:
+        given = await levers.order(who, campaign, name, spec_of(lever, campaign.name, deliveries))
+    visit.console.metrics.ordered(lever.key)
+    return given
 
 
 @routes.get(LEVER, needs="campaigns")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from aiohttp import web
 
 from sendonce_console.pages.campaign import find_campaign
 from sendonce_console.views.filtering import CHANNELS, STATES, read_filter, read_place
-from sendonce_console.views.searching import Hit, of_address, of_ref, one_person, refusal, understand
+from sendonce_console.views.searching import LONGEST, Hit, of_address, of_ref, one_person, refusal, understand
 from sendonce_console.web.routes import Routes
 from sendonce_console.web.templating import address, page, redirect
 from sendonce_console.web.visit import Visit
@@ -22,6 +23,8 @@ PERSON = "/ns/{namespace}/campaigns/{campaign}/recipients/{recipient}"
 RECIPIENTS = "/ns/{namespace}/campaigns/{campaign}/recipients"
 PAGE = 100
 SHORTEST_MESSAGE_ID = 6
+# of what is looked for, so much as is refused as too long
+CARRIED = 2 * LONGEST
 
 
 def person_address(namespace: str, campaign: str, line: int, query: dict[str, object] | None = None) -> str:
@@ -55,17 +58,31 @@ async def look_for(visit: Visit, text: str) -> Found:
 
 
 async def by_message(visit: Visit, text: str, before: int = BIGGEST_LINE) -> Found:
-    """By the far end's message id, the newest batches first."""
+    """By the far end's message id, the newest batches first; a Message-ID also without the brackets around it."""
     if len(text) < SHORTEST_MESSAGE_ID:
         return Found()
-    found, go_on = await console_people.by_message_id(visit.conn, visit.namespaces, text, before)
+    wanted = f"<{text}>" if "@" in text and not text.startswith("<") else text
+    found, go_on = await console_people.by_message_id(visit.conn, visit.namespaces, wanted, before)
     return Found([of_address(hit) for hit in found], before=None if found else go_on)
+
+
+def search_address(visit: Visit, text: str, before: int | None = None) -> str:
+    """The page of a search, which is sealed: nothing personal is in an address of ours."""
+    query: dict[str, object] = {"find": visit.console.searches.seal(text)}
+    return address("/search", query if before is None else {**query, "before": before})
+
+
+@routes.post("/search", needs="people", reads=False)
+async def ask(visit: Visit) -> web.Response:
+    """To the page of the search."""
+    text = visit.form.get("q", "").strip()
+    return redirect(search_address(visit, text[:CARRIED]) if text else "/search")
 
 
 @routes.get("/search", needs="people")
 async def search(visit: Visit) -> web.Response:
-    """Straight to the person if it can be only one; else a list."""
-    text = visit.query("q")
+    """Straight to the person if it can be only one; else a list. `q` is for links from elsewhere."""
+    text = visit.query("q") or visit.console.searches.open(visit.query("find"))
     refused = refusal(text)
     if refused is not None:
         return page(visit, "search.html", 400 if text else 200, query=text[:80], refused=refused, found=Found())
@@ -83,6 +100,7 @@ async def search(visit: Visit) -> web.Response:
         found=found,
         asked=console_people.CAMPAIGNS if more else None,
         person_address=person_address,
+        search_address=partial(search_address, visit),
     )
 
 

@@ -50,13 +50,13 @@ async def previewed(asked: Asked, namespace: str) -> Previewed:
         raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "The preview takes too long", detail) from None
 
 
-@routes.get("/preview", needs="sign-in")
+@routes.get("/preview", needs="sign-in", reads=False)
 async def form(visit: Visit) -> web.Response:
     """The form."""
     return page(visit, "preview.html", asked=Asked(""), found=None, blocks=(), forms=FORMS, looks=_LOOKS)
 
 
-@routes.post("/preview", needs="sign-in")
+@routes.post("/preview", needs="sign-in", reads=False)
 async def show(visit: Visit) -> web.Response:
     """The messages, or the mistakes."""
     asked = read_asked(dict(visit.form), visit.console.settings.gateway_url)
@@ -66,7 +66,7 @@ async def show(visit: Visit) -> web.Response:
     return page(visit, "preview.html", status, asked=asked, found=found, blocks=blocks, forms=FORMS, looks=_LOOKS)
 
 
-@routes.post("/preview/frame", needs="sign-in")
+@routes.post("/preview/frame", needs="sign-in", reads=False)
 async def frame(visit: Visit) -> web.Response:
     """What the form carries, in a document that has no origin, runs nothing and loads nothing."""
     return framed(in_look(visit.form.get("html", ""), visit.form.get("look", "light")))

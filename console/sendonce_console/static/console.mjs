@@ -136,7 +136,7 @@ async function refresh() {
       tell(ENDS[answer.status] ?? ENDS[401]);
       return;
     }
-    if (!answer.ok) throw new Error(String(answer.status));
+    if (!answer.ok) throw Object.assign(new Error("no page"), { status: answer.status });
     take(new DOMParser().parseFromString(await answer.text(), "text/html"));
   }
   live.failures = 0;
@@ -157,10 +157,12 @@ async function turn() {
   try {
     await refresh();
     since.setTime(Date.now());
-  } catch {
+  } catch (error) {
     live.failures += 1;
     const when = since.toLocaleTimeString("en-GB");
-    tell(`The console can't be reached. What you see is from ${when}; it is tried again by itself.`);
+    const answers = "The console answers, and can't show this now: reload the page to read why.";
+    const what = error.status ? answers : "The console can't be reached.";
+    tell(`${what} What you see is from ${when}; it is tried again by itself.`);
   }
   plan();
 }

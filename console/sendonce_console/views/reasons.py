@@ -31,6 +31,8 @@ REASONS = {
     "deadline": "The campaign's deadline passed before it could be handed over.",
     "cancelled": "The campaign was cancelled before it was handed over.",
     "import_failed": "The recipients could not be read to the end.",
+    "unexpected_count": "The source had more people than expected, or fewer, and nobody was sent to.",
+    "too_many_rejected": "Too many rows of the source were refused, and nobody was sent to.",
     "quiet_hours": "It is night where this person lives: it waits until the quiet hours end.",
     "rate_limited": "The far end asked to slow down.",
     "outage": "The far end could not be reached.",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 from aiohttp import web
 
 from sendonce_console.access.forms import FIELD, HEADER
 from sendonce_console.access.viewer import WHATS, Viewer, What
 from sendonce_console.console import Console
+from sendonce_console.web.known import admitted
 from sendonce_console.web.problems import ProblemError, bad_request, forbidden, foreign_namespace
 from sendonce_console.web.routes import Route
 from sendonce_console.web.visit import Rights, Visit
@@ -40,7 +42,7 @@ def served(console: Console, route: Route) -> Callable[[web.Request], Awaitable[
         seed = console.forms.seed(request)
         form = await _form(console, request, viewer)
         namespace, namespaces, rights = await _scope(console, route, request, viewer)
-        async with console.reader.read(namespaces) as conn:
+        async with console.reader.read(namespaces) if route.reads else nullcontext() as conn:
             token = console.forms.token(seed)
             visit = Visit(request, console, viewer, namespace, namespaces, rights, conn, form, token)
             response = await route.handler(visit)
@@ -52,7 +54,7 @@ def served(console: Console, route: Route) -> Callable[[web.Request], Awaitable[
 
 
 async def _viewer(console: Console, route: Route, request: web.Request) -> Viewer | web.Response:
-    viewer = await console.door.admit(request)
+    viewer = await admitted(console, request)
     if viewer is not None:
         return viewer
     refused = console.door.refusal(request)

@@ -7,7 +7,8 @@
 
 `needs` is a right in the route's namespace ("campaigns", "people", "levers"); in a route without `{namespace}` it
 narrows `visit.namespaces` to those where the viewer has it. "sign-in": any viewer, who sees no rows. What needs nobody
-(static files, the way in) is in `app` by itself.
+(static files, the way in) is in `app` by itself. `reads=False`: it has no connection, so that it works without the
+database, and holds none while it takes its time.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Route:
     returns: object = None
     takes: object = None
     query: Mapping[str, str] = field(default_factory=dict)
+    reads: bool = True
 
     @property
     def is_api(self) -> bool:
@@ -55,23 +57,29 @@ class Routes:
         return iter(self._table)
 
     def get(
-        self, path: str, *, needs: Need, returns: object = None, query: Mapping[str, str] | None = None
+        self,
+        path: str,
+        *,
+        needs: Need,
+        returns: object = None,
+        query: Mapping[str, str] | None = None,
+        reads: bool = True,
     ) -> Callable[[Handler], Handler]:
         """Register what answers GET (and HEAD)."""
 
         def enter(handler: Handler) -> Handler:
-            self._table.append(Route("GET", path, needs, handler, returns, None, query or {}))
+            self._table.append(Route("GET", path, needs, handler, returns, None, query or {}, reads))
             return handler
 
         return enter
 
     def post(
-        self, path: str, *, needs: Need, returns: object = None, takes: object = None
+        self, path: str, *, needs: Need, returns: object = None, takes: object = None, reads: bool = True
     ) -> Callable[[Handler], Handler]:
         """Register what answers POST; the form's token is checked before the handler runs."""
 
         def enter(handler: Handler) -> Handler:
-            self._table.append(Route("POST", path, needs, handler, returns, takes))
+            self._table.append(Route("POST", path, needs, handler, returns, takes, reads=reads))
             return handler
 
         return enter

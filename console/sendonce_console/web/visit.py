@@ -28,8 +28,8 @@ class Rights:
 class Visit:
     """What a handler works with.
 
-    `namespaces`: those that the connection reads; in a route with a namespace, that one alone. `conn` is in a
-    transaction that can only read; row-level security keeps it to `namespaces`, and statements name them as well.
+    `namespaces`: those that the connection reads; in a route with a namespace, that one alone. `connection`: None for a
+    route that reads nothing.
     `form`: the fields of a POST (files as text are read by the handler).
     """
 
@@ -39,9 +39,16 @@ class Visit:
     namespace: str
     namespaces: Sequence[str]
     rights: Rights
-    conn: Connection
+    connection: Connection | None
     form: Mapping[str, str]
     csrf: str
+
+    @property
+    def conn(self) -> Connection:
+        """In a transaction that can only read, kept to `namespaces` by row-level security; statements name them too."""
+        if self.connection is None:
+            raise RuntimeError("a route with reads=False has no connection: leave it out to read")
+        return self.connection
 
     @property
     def campaign(self) -> str:

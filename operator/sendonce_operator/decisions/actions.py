@@ -16,7 +16,7 @@ from sendonce_operator.decisions.events import Event, event
 from sendonce_operator.decisions.facts import Refusal, Subject
 from sendonce_store.actions import Applied
 from sendonce_store.masking import mask
-from sendonce_store.spec import ActionSpec, ActionStatus, ActionType
+from sendonce_store.spec import ActionSpec, ActionStatus, ActionType, CampaignStatus, ResolveAs
 from sendonce_store.standing import Overview
 
 REQUESTED_BY = "sendonce.dev/requested-by"
@@ -75,6 +75,23 @@ def early(spec: ActionSpec, overview: Overview | None) -> Refusal | None:
     if overview.ended is not None or not (is_sending or overview.rollout_stage == "importing"):
         return None
     return Refusal("WaitingForCanary", "the canary is not sent yet; the rest follows as soon as it is", stalled=False)
+
+
+def ledger_missing_since(campaign: Subject[CampaignStatus]) -> datetime | None:
+    """Since when the campaign's object says that a person is needed because no store has its record; None: it does not.
+
+    One that has ended keeps saying so: whoever wants it sent all the same orders that after the end.
+    """
+    status = campaign.status
+    if status is None or status.completion_time is not None:
+        return None if status is None else status.completion_time
+    stalled = find(status.conditions, "Stalled")
+    return stalled.last_transition_time if stalled is not None and stalled.reason == "LedgerMissing" else None
+
+
+def sends_again(spec: ActionSpec) -> bool:
+    """Whether it opens deliveries that had ended."""
+    return spec.type is ActionType.RETRY or spec.resolve_as is ResolveAs.RESEND
 
 
 def is_over(status: ActionStatus | None) -> bool:

@@ -46,6 +46,18 @@ def store_unavailable(error: str) -> Refusal:
     return Refusal("StoreUnavailable", message, stalled=False)
 
 
+def unstorable(error: str) -> Refusal:
+    """A spec that the store can't keep though the API server can: JSON may hold NUL characters, PostgreSQL may not."""
+    words = f"spec: the store can't keep it: take out NUL characters (\\u0000): {' '.join(error.split())}"
+    return Refusal("InvalidSpec", words, stalled=True)
+
+
+def broken(error: Exception) -> Refusal:
+    """An error of the operator's own."""
+    words = f"an error in the operator, which tries again ({type(error).__name__}): see its log"
+    return Refusal("Starting", words, stalled=False)
+
+
 def invalid_spec(error: ValidationError, model: type[SpecModel], root: str = "spec") -> Refusal:
     """A spec that the model refuses though the API server took it; names every field, its problem and the fix."""
     found = [f"{field_name((root, *path))}: {words}" for path, words in findings(error, model, echo=False)]
@@ -133,9 +145,25 @@ def ledger_missing(subject: Subject[CampaignStatus], store_id: str, send_key: st
     Ask where the store has no row of the send key. None: the object has never had one.
     """
     said = subject.annotations.get(LEDGER_ANNOTATION)
-    if said is None:
+    if said is None and (subject.status is None or subject.status.start_time is None):
         return None
-    whose = "this store, which has lost it" if said == store_id else f"store {said}, and this is store {store_id}"
+    whose = f"store {said}, and this is store {store_id}"
+    if said in {None, store_id}:
+        # somebody may have taken the annotation away: that it has started is as good a sign
+        whose = "this store, which has lost it" if said else f"another store: it has started, and this is {store_id}"
+    return _elsewhere(send_key, whose)
+
+
+def begun_elsewhere(subject: Subject[CampaignStatus], store_id: str, send_key: str) -> Refusal | None:
+    """An object that another store has sent for since this one made its row: this row knows nothing of that.
+
+    Ask where the store has an unfinished row of the send key. None: what the object says fits the row.
+    """
+    said = subject.annotations.get(LEDGER_ANNOTATION)
+    return None if said in {None, store_id} else _elsewhere(send_key, f"store {said}, and this is store {store_id}")
+
+
+def _elsewhere(send_key: str, whose: str) -> Refusal:
     message = (
         f"the record of send key {send_key} was made in {whose}: it may have been sent already. Restore the record, "
         "or give the order to send it here: a NotificationAction of type Resume"

@@ -9,7 +9,7 @@ every minute would change the state of its campaign every minute.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sendonce_operator.decisions.conditions import find
 from sendonce_operator.decisions.facts import PodTrouble, Situation, Workforce
@@ -27,6 +27,7 @@ PASSING_REASONS = frozenset({"Unschedulable", "SchedulerError", "SchedulingGated
 STORE_EXIT = 3
 # a container ran and ended: the worker that the store heard of may be this very one
 ENDED_REASONS = frozenset({"CrashLoopBackOff", "Error", "OOMKilled", "ContainerCannotRun", "StartError", "Completed"})
+NAME_TAKEN = "NameTaken"
 # what a worker's last words may begin with
 WORKER_REASONS = frozenset({"SecretNotFound", "CredentialsRejected", "SourceUnreadable", "InvalidSpec"})
 
@@ -38,6 +39,12 @@ class Shortage:
     reason: str
     message: str
     stalled: bool
+
+
+def name_taken(name: str, since: datetime) -> PodTrouble:
+    """There is a Deployment of the name that the campaign's workers need, and it is not the campaign's."""
+    fix = "delete or rename it, or apply the campaign under another name with its sendKey"
+    return PodTrouble(NAME_TAKEN, f"Deployment {name} is there already and not this campaign's: {fix}", since)
 
 
 def shortage(situation: Situation, overview: Overview) -> Shortage | None:
@@ -96,7 +103,7 @@ def _words(trouble: PodTrouble) -> str:
     if message.startswith("SENDONCE_DSN_FILE"):
         missing = "the Secret with the store's address is not in this namespace; `sendonce tenant add` makes it"
         return f"SecretNotFound: {missing} ({message})"
-    if message.partition(": ")[0] in WORKER_REASONS:
+    if message.partition(": ")[0] in WORKER_REASONS or trouble.reason == NAME_TAKEN:
         return message
     code = f", exit code {trouble.exit_code}" if trouble.exit_code is not None else ""
     return f"a worker's Pod ({trouble.reason}{code}): {message}"

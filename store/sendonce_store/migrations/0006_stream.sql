@@ -112,21 +112,7 @@ ALTER TABLE sendonce.inbox ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON sendonce.streams USING (namespace = (SELECT sendonce.own_namespace()));
 CREATE POLICY own ON sendonce.inbox USING (namespace = (SELECT sendonce.own_namespace()));
 
--- Raises unless the session acts for the namespace: as a login of its applications, as a member of one (an application
--- that has a role of its own in this database), or as the store's owner.
-CREATE FUNCTION sendonce.check_application(of_namespace text) RETURNS void
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF EXISTS (SELECT FROM sendonce.tenants t
-              WHERE t.namespace = of_namespace AND t.kind = 'application' AND t.retired_at IS NULL
-                AND pg_has_role(session_user, to_regrole(quote_ident(t.role)), 'MEMBER'))
-     OR pg_has_role(session_user, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'sendonce'), 'USAGE') THEN
-    RETURN;
-  END IF;
-  RAISE EXCEPTION 'role % may not enqueue for namespace %', session_user, of_namespace
-    USING ERRCODE = 'insufficient_privilege',
-          HINT = format('Use the login that `sendonce tenant add %s --application` made, or grant that role to yours.', of_namespace);
-END $$;
+-- Who may enqueue, `check_application`, is said with the gateway's login.
 
 -- What can be said of a recipient before a worker has looked at the addresses themselves. Raises SO106.
 CREATE FUNCTION sendonce.check_recipient(of_campaign bigint, recipient jsonb) RETURNS void

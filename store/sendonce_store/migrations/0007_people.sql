@@ -110,12 +110,19 @@ BEGIN
            GROUP BY 1, 2, 3, 4, 5) n
    WHERE (k.namespace, k.channel, k.address, k.category, k.topic) = (n.namespace, n.channel, n.address, n.category, n.topic);
   UPDATE sendonce.contacts k
-     SET hits = k.hits[:array_position(k.hits, n.first_attempt_at) - 1] || k.hits[array_position(k.hits, n.first_attempt_at) + 1:]
-    FROM (SELECT DISTINCT ON (d.address) d.namespace, d.channel, d.address, c.category, coalesce(c.topic, '') AS topic,
-                 d.first_attempt_at
+     SET hits = ARRAY(
+           SELECT h.at
+             FROM (SELECT t.at, t.place, row_number() OVER (PARTITION BY t.at ORDER BY t.place) AS nth
+                     FROM unnest(k.hits) WITH ORDINALITY AS t(at, place)) h
+            -- a stream may have several messages for one address in one turn
+            WHERE h.nth > (SELECT count(*) FROM unnest(n.freed) f WHERE f = h.at)
+            ORDER BY h.place)
+    FROM (SELECT d.namespace, d.channel, d.address, c.category, coalesce(c.topic, '') AS topic,
+                 array_agg(d.first_attempt_at) AS freed
             FROM sendonce.deliveries d JOIN sendonce.campaigns c ON c.id = d.campaign_id
            WHERE d.batch_id = count_contacts.batch AND d.no = ANY (ending) AND d.state = 'failed'
-             AND d.finished_at = now() AND NOT d.maybe_accepted) n
+             AND d.finished_at = now() AND NOT d.maybe_accepted
+           GROUP BY 1, 2, 3, 4, 5) n
    WHERE (k.namespace, k.channel, k.address, k.category, k.topic) = (n.namespace, n.channel, n.address, n.category, n.topic)
-     AND n.first_attempt_at = ANY (k.hits);
+     AND n.freed && k.hits;
 END $$;

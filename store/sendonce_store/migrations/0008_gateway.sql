@@ -33,29 +33,7 @@ BEGIN
   RETURN (SELECT k.id FROM sendonce.link_keys k WHERE k.namespace = of_namespace AND k.retired_at IS NULL);
 END $$;
 
--- For a worker: what the campaign's links are made with. No row: it has none. The first answer holds for ever, but with
--- null for the address nothing is settled: somebody only looks.
-CREATE FUNCTION sendonce.campaign_links(campaign bigint, wanted_url text)
-RETURNS TABLE (url text, namespace text, key_id bytea, key bytea)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  own text := sendonce.acting_for();
-  known record;
-BEGIN
-  SELECT c.namespace, c.links_url INTO known FROM sendonce.campaigns c
-   WHERE c.id = campaign AND (own IS NULL OR c.namespace = own);
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'campaign % is not for namespace %', campaign, own USING ERRCODE = 'insufficient_privilege';
-  END IF;
-  IF known.links_url IS NULL AND wanted_url IS NOT NULL THEN
-    UPDATE sendonce.campaigns c
-       SET links_url = wanted_url,
-           links_key = CASE WHEN wanted_url <> '' THEN sendonce.current_link_key(known.namespace) END
-     WHERE c.id = campaign AND c.links_url IS NULL;
-  END IF;
-  RETURN QUERY SELECT c.links_url, k.namespace, k.id, k.key
-                 FROM sendonce.campaigns c JOIN sendonce.link_keys k ON k.id = c.links_key WHERE c.id = campaign;
-END $$;
+-- What a campaign's links are made with, for a worker and for the console: `campaign_links`, with the console's login.
 
 -- The gateway's login: one role, named after the database as the tenants' are. It owns no row and reads no table.
 CREATE FUNCTION sendonce.gateway_role() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -140,8 +118,10 @@ CREATE TABLE sendonce.gateway_tokens (
 );
 ALTER TABLE sendonce.gateway_tokens ENABLE ROW LEVEL SECURITY;
 
--- As migration 0006 has it, and for the gateway too: it can't call `enqueue` itself, only the function below.
-CREATE OR REPLACE FUNCTION sendonce.check_application(of_namespace text) RETURNS void
+-- Raises unless the session acts for the namespace: as a login of its applications, as a member of one (an application
+-- that has a role of its own in this database), as the store's owner, or as the gateway, which can't call `enqueue`
+-- itself, only the function below.
+CREATE FUNCTION sendonce.check_application(of_namespace text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF EXISTS (SELECT FROM sendonce.tenants t

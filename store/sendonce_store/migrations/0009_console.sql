@@ -34,9 +34,10 @@ BEGIN
   SELECT f.namespace FROM found f WHERE f.namespace IS NOT NULL;
 END $$;
 
--- As in migration 0008, and for the console, which shows again what went out: of the namespaces that it set, and nothing is
--- settled by it.
-CREATE OR REPLACE FUNCTION sendonce.campaign_links(campaign bigint, wanted_url text)
+-- What the campaign's links are made with: for a worker, and for the console, which shows again what went out. No row: it has
+-- none. The first answer holds for ever, but with null for the address nothing is settled: somebody only looks. The
+-- console sees the namespaces that it set, and settles nothing.
+CREATE FUNCTION sendonce.campaign_links(campaign bigint, wanted_url text)
 RETURNS TABLE (url text, namespace text, key_id bytea, key bytea)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -42,6 +42,7 @@ class DeadLetterState(StrEnum):
     FAILED = "Failed"
     EXPIRED = "Expired"
     CANCELLED = "Cancelled"
+    SUPPRESSED = "Suppressed"
     UNCERTAIN = "Uncertain"
 
 
@@ -62,9 +63,13 @@ class DeliveryReason(StrEnum):
     CONTENT_CHANGED = "ContentChanged"
     SUPPRESSION_LIST = "SuppressionList"
     OPTED_OUT = "OptedOut"
+    UNKNOWN_TIMEZONE = "UnknownTimezone"
+    FREQUENCY_CAP = "FrequencyCap"
     DEADLINE = "Deadline"
     CANCELLED = "Cancelled"
     IMPORT_FAILED = "ImportFailed"
+    UNEXPECTED_COUNT = "UnexpectedCount"
+    TOO_MANY_REJECTED = "TooManyRejected"
 
 
 class ResolveAs(StrEnum):
@@ -88,8 +93,9 @@ class DeliverySelection(SpecModel):
 
     states: tuple[DeadLetterState, ...] = Field(
         default=(),
-        max_length=4,
-        description="States; default: Failed for Retry, Uncertain for Resolve, any for Suppress and Unsuppress.",
+        max_length=5,
+        description="States; default: Failed for Retry, Uncertain for Resolve, any for Suppress and Unsuppress. A "
+        "Retry of what is Suppressed asks again for consent, time zone and frequency cap.",
     )
     reasons: tuple[DeliveryReason, ...] = Field(default=(), max_length=10, description="Reasons; default: all.")
     codes: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] = Field(

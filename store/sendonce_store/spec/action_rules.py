@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sendonce_store.spec.problems import Path
 
 
-_RETRIED = ("Failed", "Expired", "Cancelled")
+_RETRIED = ("Failed", "Expired", "Cancelled", "Suppressed")
 _RESOLVED = ("Uncertain",)
 
 
@@ -66,7 +66,8 @@ ACTION_RULES: tuple[Rule[ActionSpec], ...] = (
         name="retry-takes-what-was-not-sent",
         scope="spec",
         field="deliveries.states[*]",
-        message="must be Failed, Expired or Cancelled with type Retry; for Uncertain use an action of type Resolve",
+        message="must be Failed, Expired, Cancelled or Suppressed with type Retry; for Uncertain use an action of type "
+        "Resolve",
         cel=_only_states("Retry", _RETRIED),
         breaches=retry_takes_what_was_not_sent,
     ),

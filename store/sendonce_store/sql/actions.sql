@@ -19,9 +19,15 @@ UPDATE sendonce.actions
  WHERE campaign_id = %(campaign)s AND name = %(name)s;
 
 -- name: next_batch
+-- One without a row of the states asked for is passed over.
 SELECT b.id FROM sendonce.batches b
  WHERE b.campaign_id = %(campaign)s AND b.kind = 'send' AND b.id > %(after)s
-   AND b.failed + b.uncertain + b.expired + b.cancelled > 0
+   AND (%(states)s::text[] IS NULL
+        OR CASE WHEN 'failed' = ANY (%(states)s) THEN b.failed ELSE 0 END
+         + CASE WHEN 'uncertain' = ANY (%(states)s) THEN b.uncertain ELSE 0 END
+         + CASE WHEN 'suppressed' = ANY (%(states)s) THEN b.suppressed ELSE 0 END
+         + CASE WHEN 'expired' = ANY (%(states)s) THEN b.expired ELSE 0 END
+         + CASE WHEN 'cancelled' = ANY (%(states)s) THEN b.cancelled ELSE 0 END > 0)
  ORDER BY b.id LIMIT 1;
 
 -- name: named_people
@@ -41,6 +47,10 @@ SELECT d.batch_id AS id
 
 -- name: lock_batch
 SELECT id, state FROM sendonce.batches WHERE id = %(batch)s FOR UPDATE;
+
+-- name: lock_campaign
+-- FOR NO KEY UPDATE: as an import, so that workers that add rows must not wait.
+SELECT FROM sendonce.campaigns WHERE id = %(campaign)s FOR NO KEY UPDATE;
 
 -- name: reopen_campaign
 -- Totals that are true outrank "terminal stays terminal".
@@ -67,26 +77,35 @@ SELECT d.no, d.state, d.channel, d.recipient_no FROM sendonce.deliveries d
    AND (%(named_addresses)s::text[] IS NULL OR (d.channel, d.address) IN (
      SELECT a.channel, a.address
        FROM unnest(%(named_channels)s::text[], %(named_addresses)s::text[]) AS a(channel, address)))
- ORDER BY d.no LIMIT %(limit)s;
+ ORDER BY d.no LIMIT %(limit)s::int;
 
 -- name: retry_rows
--- Not where a fallback reached the person, or still may. A row that a person had resolved as failed is a repeat that
+-- The first `limit` of them. Not where another channel that stands in for this one reached the person, or still may: the
+-- one that came after it, and the one that it came after. A row that a person had resolved as failed is a repeat that
 -- was ordered: it waits as a Resend does.
+WITH able AS (
+  SELECT d.no FROM sendonce.deliveries d
+    JOIN sendonce.channels own ON own.campaign_id = d.campaign_id AND own.channel = d.channel
+   WHERE d.batch_id = %(batch)s AND d.no = ANY (%(nos)s) AND d.state IN ('failed', 'expired', 'cancelled', 'suppressed')
+     AND NOT EXISTS (
+       SELECT FROM sendonce.channels ch
+         JOIN sendonce.recipients r ON r.campaign_id = d.campaign_id AND r.no = d.recipient_no
+         JOIN sendonce.deliveries f ON f.campaign_id = d.campaign_id AND f.channel = ch.channel
+                                   AND f.address = r.addresses -> ch.channel ->> 1 AND f.occasion = d.occasion
+        WHERE ch.campaign_id = d.campaign_id
+          AND CASE WHEN r.prefers IS NULL THEN ch.after_channel = d.channel OR ch.channel = own.after_channel
+                   ELSE ch.channel IN (SELECT w.channel FROM sendonce.ways_on(d.campaign_id, d.channel) w) END
+          AND f.state IN ('pending', 'sending', 'sent', 'uncertain'))
+   ORDER BY d.no LIMIT %(limit)s
+)
 UPDATE sendonce.deliveries d
    SET state = 'pending', reason = NULL, code = NULL, error = NULL, finished_at = NULL, tries = 0,
        resend_ordered = d.maybe_accepted,
        next_attempt_at = CASE WHEN d.maybe_accepted
          THEN greatest(now(), d.last_attempt_at + make_interval(secs => %(patience)s)) ELSE now() END
- WHERE d.batch_id = %(batch)s AND d.no = ANY (%(nos)s) AND d.state IN ('failed', 'expired', 'cancelled')
-   AND NOT EXISTS (
-     SELECT FROM sendonce.channels ch
-       JOIN sendonce.recipients r ON r.campaign_id = d.campaign_id AND r.no = d.recipient_no
-       JOIN sendonce.deliveries f ON f.campaign_id = d.campaign_id AND f.channel = ch.channel
-                                 AND f.address = r.addresses -> ch.channel ->> 1 AND f.occasion = d.occasion
-      WHERE ch.campaign_id = d.campaign_id
-        AND CASE WHEN r.prefers IS NULL THEN ch.after_channel = d.channel
-                 ELSE ch.channel IN (SELECT w.channel FROM sendonce.ways_on(d.campaign_id, d.channel) w) END
-        AND f.state IN ('pending', 'sending', 'sent', 'uncertain'));
+  FROM able
+ WHERE d.batch_id = %(batch)s AND d.no = able.no
+RETURNING d.no;
 
 -- name: resolve_rows
 UPDATE sendonce.deliveries d

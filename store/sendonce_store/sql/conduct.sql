@@ -22,6 +22,17 @@ SELECT c.id, c.spec, c.import_state, c.import_message, c.held, c.rollout_stage,
            FROM sendonce.batches b WHERE b.campaign_id = c.id AND b.kind = 'send') n
  WHERE c.id = %(campaign)s;
 
+-- name: import_first
+-- An import that is due again, or whose holder let its lease end, goes before every batch that is due: what it brings has
+-- waited for longest. The claim takes the oldest, and stays as cheap as it is. One that somebody is at work on is passed over.
+UPDATE sendonce.batches SET claimable_at = to_timestamp(0)
+ WHERE id = (SELECT b.id FROM sendonce.batches b
+              WHERE b.campaign_id = %(campaign)s AND b.kind = 'import' AND b.state <> 'done'
+                AND b.claimable_at <= now() AND b.claimable_at > to_timestamp(0)
+                AND EXISTS (SELECT FROM sendonce.campaigns c
+                             WHERE c.id = %(campaign)s AND c.import_state IN ('pending', 'running') AND NOT c.stream)
+              LIMIT 1 FOR UPDATE SKIP LOCKED);
+
 -- name: try_lock
 SELECT id FROM sendonce.campaigns WHERE id = %(campaign)s AND ended IS NULL FOR NO KEY UPDATE SKIP LOCKED;
 

@@ -31,7 +31,12 @@ SELECT count(*) AS rows, count(DISTINCT d.recipient_no) AS people,
        count(*) FILTER (WHERE d.maybe_accepted) AS maybe_accepted
   FROM (SELECT b.id FROM sendonce.batches b
          WHERE b.campaign_id = %(campaign)s AND b.namespace = %(namespace)s AND b.kind = 'send'
-           AND b.failed + b.uncertain + b.expired + b.cancelled > 0
+           AND (%(states)s::text[] IS NULL
+                OR CASE WHEN 'failed' = ANY (%(states)s) THEN b.failed ELSE 0 END
+                 + CASE WHEN 'uncertain' = ANY (%(states)s) THEN b.uncertain ELSE 0 END
+                 + CASE WHEN 'suppressed' = ANY (%(states)s) THEN b.suppressed ELSE 0 END
+                 + CASE WHEN 'expired' = ANY (%(states)s) THEN b.expired ELSE 0 END
+                 + CASE WHEN 'cancelled' = ANY (%(states)s) THEN b.cancelled ELSE 0 END > 0)
          ORDER BY b.id LIMIT %(batches)s) w
   JOIN sendonce.deliveries d ON d.batch_id = w.id
  WHERE (%(states)s::text[] IS NULL OR d.state = ANY (%(states)s))

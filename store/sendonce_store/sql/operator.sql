@@ -5,6 +5,7 @@
 -- `owner_silent`: seconds since an operator looked after the owner; null when nobody has.
 SELECT c.id, c.namespace, c.send_key, c.name, c.owner_uid, c.generation, c.content_hash, c.spec, c.created_at,
        c.owned_at, c.started_at, c.ended, c.ended_reason, c.ended_message, c.completed_at, c.cancelled_at,
+       c.data_deleted_at,
        extract(epoch FROM now() - c.owner_seen_at)::float8 AS owner_silent,
        c.import_state = 'pending' AND c.started_at IS NULL AND c.ended IS NULL AND c.cancelled_at IS NULL
          AND NOT EXISTS (SELECT FROM sendonce.workers w WHERE w.campaign_id = c.id)
@@ -18,10 +19,10 @@ SELECT id FROM sendonce.campaigns WHERE id = %(campaign)s FOR UPDATE;
 
 -- name: own
 -- The object of `uid` acts for the campaign from now on, in the spec of `generation`. An operator that still holds an
--- older generation, or an object that another one has replaced, changes nothing: zero rows. An ended campaign keeps
--- its spec but for the days its data is kept.
+-- older generation, or an object that another one has replaced, changes nothing: zero rows. Who comes when a campaign has
+-- ended changes of its spec only for how many days its data is kept; its owner's edits count, for a Retry may follow.
 UPDATE sendonce.campaigns c
-   SET spec = CASE WHEN c.ended IS NULL THEN %(spec)s::jsonb
+   SET spec = CASE WHEN c.ended IS NULL OR c.owner_uid = %(owner_uid)s THEN %(spec)s::jsonb
                    ELSE c.spec || jsonb_build_object('dataRetentionDays', %(spec)s::jsonb -> 'dataRetentionDays') END,
        priority = %(priority)s, start_at = %(start_at)s, deadline = %(deadline)s, suspended = %(suspended)s,
        closed_at = CASE WHEN %(close)s AND c.ended IS NULL THEN coalesce(c.closed_at, now()) ELSE c.closed_at END,
@@ -57,9 +58,13 @@ UPDATE sendonce.campaigns SET owner_uid = NULL, owner_seen_at = NULL
  WHERE id = %(campaign)s AND owner_uid = %(owner_uid)s;
 
 -- name: seen
-UPDATE sendonce.campaigns c SET owner_seen_at = now()
-  FROM unnest(%(ids)s::bigint[], %(owners)s::text[]) AS mine(id, owner)
- WHERE c.id = mine.id AND c.owner_uid = mine.owner;
+-- Who has a campaign's row in the middle of something long keeps nobody else's from being noted; it is noted the next time.
+WITH mine AS (
+  SELECT c.id FROM sendonce.campaigns c
+    JOIN unnest(%(ids)s::bigint[], %(owners)s::text[]) AS m(id, owner) ON c.id = m.id AND c.owner_uid = m.owner
+     FOR NO KEY UPDATE OF c SKIP LOCKED
+)
+UPDATE sendonce.campaigns c SET owner_seen_at = now() FROM mine WHERE c.id = mine.id;
 
 -- name: active
 -- Through the index of active campaigns: finished records are not read.

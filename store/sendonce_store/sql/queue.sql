@@ -145,19 +145,23 @@ SELECT no, state, reason, attempt_seq, first_attempt_at, maybe_accepted
   FROM sendonce.deliveries
  WHERE batch_id = %(batch)s AND no = ANY (%(nos)s);
 
+-- name: lock_batch
+-- Without a token: the lease was lost.
+SELECT id FROM sendonce.batches WHERE id = %(batch)s FOR UPDATE;
+
 -- name: late_evidence
--- An answer whose lease was lost. The batch is locked without a token; an acceptance settles what is open.
-WITH held AS (
-  SELECT id FROM sendonce.batches WHERE id = %(batch)s FOR UPDATE
-), answers AS (
-  SELECT * FROM unnest(%(nos)s::int[], %(seqs)s::int[], %(outcomes)s::text[], %(codes)s::text[], %(messages)s::text[])
-                AS a(no, seq, outcome, code, message)
-), noted AS (
-  INSERT INTO sendonce.attempts (namespace, campaign_id, batch_id, no, seq, worker, outcome, late, code, message)
-  SELECT %(namespace)s, %(campaign)s, held.id, a.no, a.seq, %(worker)s, a.outcome, true, a.code, a.message
-    FROM answers a, held
-)
-SELECT count(*) AS kept FROM held;
+-- Answers that no turn has written, or of which it is not known; the batch is locked. One that the worker noted before is
+-- not noted again (its turn was committed after all, or this is), nor an acceptance that the delivery itself tells.
+INSERT INTO sendonce.attempts (namespace, campaign_id, batch_id, no, seq, worker, outcome, late, code, message)
+SELECT %(namespace)s, %(campaign)s, %(batch)s, a.no, a.seq, %(worker)s, a.outcome, true, a.code, a.message
+  FROM unnest(%(nos)s::int[], %(seqs)s::int[], %(outcomes)s::text[], %(codes)s::text[], %(messages)s::text[])
+       AS a(no, seq, outcome, code, message)
+ WHERE NOT EXISTS (SELECT FROM sendonce.attempts t
+                    WHERE t.batch_id = %(batch)s AND t.no = a.no AND t.seq = a.seq AND t.worker = %(worker)s
+                      AND t.outcome = a.outcome)
+   AND NOT EXISTS (SELECT FROM sendonce.deliveries d
+                    WHERE a.outcome = 'accepted' AND d.batch_id = %(batch)s AND d.no = a.no AND d.attempt_seq = a.seq
+                      AND d.state = 'sent' AND d.reason IS NULL AND NOT d.evidence);
 
 -- name: accept_late
 UPDATE sendonce.deliveries d

@@ -33,7 +33,7 @@ SELECT FROM sendonce.batches WHERE id = %(batch)s FOR UPDATE;
 
 -- name: doubt_rows
 -- Each may have had one more attempt, with its key, from `point` on at the earliest; a Resend that was ordered may have
--- been carried out. A row that arrives as cancelled can't say that it was never sent.
+-- been carried out. A row that arrives as cancelled can't say that it was never sent. `people`: null for everybody.
 WITH doubted AS (
   UPDATE sendonce.deliveries d
      SET maybe_accepted = true, attempt_seq = d.attempt_seq + 1,
@@ -41,6 +41,7 @@ WITH doubted AS (
          state = CASE WHEN d.state = 'cancelled' THEN 'uncertain' ELSE d.state END,
          reason = CASE WHEN d.state = 'cancelled' THEN 'restored' ELSE d.reason END
    WHERE d.batch_id = ANY (%(batches)s) AND d.state = ANY (%(states)s)
+     AND (%(people)s::bigint[] IS NULL OR d.recipient_no = ANY (%(people)s))
      AND (NOT d.maybe_accepted OR d.resend_ordered)
   RETURNING d.namespace, d.campaign_id, d.batch_id, d.no, d.attempt_seq
 ), noted AS (

@@ -10,14 +10,20 @@ SELECT c.id FROM sendonce.campaigns c
    AND c.completed_at < now() - make_interval(days => coalesce((c.spec ->> 'dataRetentionDays')::int, 90))
    AND (c.data_deleted_at IS NULL
         OR EXISTS (SELECT FROM sendonce.batches b WHERE b.campaign_id = c.id)
-        OR EXISTS (SELECT FROM sendonce.recipients r WHERE r.campaign_id = c.id))
+        OR EXISTS (SELECT FROM sendonce.recipients r WHERE r.campaign_id = c.id)
+        OR EXISTS (SELECT FROM sendonce.import_rejects r WHERE r.campaign_id = c.id)
+        OR EXISTS (SELECT FROM sendonce.import_spool s WHERE s.campaign_id = c.id)
+        OR EXISTS (SELECT FROM sendonce.attempts a WHERE a.campaign_id = c.id))
  ORDER BY c.completed_at LIMIT 100;
 
 -- name: mark
 -- First of all, under the campaign's lock: from now on a Retry can't reopen it (a CHECK refuses that), so that nothing is
--- taken away from under a worker.
+-- taken away from under a worker. People who stand in the spec itself go with it: a source that is none takes their place.
 UPDATE sendonce.campaigns c
    SET data_deleted_at = now(),
+       spec = CASE WHEN c.spec -> 'recipients' ? 'inline' THEN jsonb_set(c.spec, '{recipients}',
+                (c.spec #> '{recipients}') #- '{inline}'
+                || '{"secretKeyRef": {"name": "deleted", "key": "deleted"}, "format": "NDJSON"}') ELSE c.spec END,
        final_counts = (
          SELECT jsonb_build_object(
                   'pending', coalesce(sum(b.pending), 0), 'sending', coalesce(sum(b.sending), 0),

@@ -9,8 +9,8 @@ SELECT EXISTS (SELECT FROM sendonce.inbox i WHERE i.campaign_id = %(campaign)s A
 
 -- name: take
 -- By number, but passing over what another worker has in hand: numbers are given out before their transactions commit,
--- so a place to go on from would miss those that commit late.
-SELECT i.no, i.key, i.recipient FROM sendonce.inbox i
+-- so a place to go on from would miss those that commit late. As text: one that can't be read holds nobody else up.
+SELECT i.no, i.key, i.recipient::text AS recipient, i.enqueued_at FROM sendonce.inbox i
  WHERE i.campaign_id = %(campaign)s AND i.recipient IS NOT NULL
  ORDER BY i.no LIMIT %(limit)s FOR UPDATE SKIP LOCKED;
 
@@ -33,7 +33,13 @@ INSERT INTO sendonce.batches (namespace, campaign_id, kind, channel, provider_id
 VALUES (%(namespace)s, %(campaign)s, 'send', %(channel)s, %(provider)s, now()) RETURNING id;
 
 -- name: lock_campaign
-SELECT c.cancelled_at IS NOT NULL AS cancelled FROM sendonce.campaigns c WHERE c.id = %(campaign)s FOR NO KEY UPDATE;
+-- `restored_to`: what was done after this time was lost with the database, of what was enqueued before `restored_at`.
+SELECT c.cancelled_at IS NOT NULL AS cancelled, r.restored_to, r.restored_at
+  FROM sendonce.campaigns c
+ CROSS JOIN LATERAL (
+       SELECT min((a.spec ->> 'point')::timestamptz) AS restored_to, max(a.started_at) AS restored_at
+         FROM sendonce.actions a WHERE a.campaign_id = c.id AND a.type = 'Restored') r
+ WHERE c.id = %(campaign)s FOR NO KEY UPDATE OF c;
 
 -- name: add_recipients
 INSERT INTO sendonce.recipients (campaign_id, no, namespace, ref, addresses, timezone, locale, variables, quiet, prefers)

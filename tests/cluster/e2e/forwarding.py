@@ -1,6 +1,6 @@
-"""A Service of the cluster on a port of this machine, as a person reaches it: `kubectl port-forward`.
+"""A Service of the cluster as this machine reaches it.
 
-In: the cluster, a namespace, a Service. Out: an address while the program runs.
+In: the cluster, a namespace, a Service. Out: an address, `http://HOST:PORT`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.cluster.reach import Cluster, kubectl_program
 
 @contextmanager
 def forwarded(cluster: Cluster, namespace: str, service: str, port: int) -> Iterator[str]:
-    """Yield `http://127.0.0.1:PORT`."""
+    """By `kubectl port-forward`, as a person does: to one Pod of it, and only for as long as that runs."""
     where = [f"--context={cluster.context}", "-n", namespace, "port-forward", "--address=127.0.0.1"]
     command = [kubectl_program(), *where, f"service/{service}", f":{port}"]
     with subprocess.Popen(command, env=cluster.environment(), stdout=subprocess.PIPE, text=True) as process:
@@ -27,3 +27,14 @@ def forwarded(cluster: Cluster, namespace: str, service: str, port: int) -> Iter
             yield f"http://{found[0]}"
         finally:
             process.kill()
+
+
+@contextmanager
+def reached(cluster: Cluster, namespace: str, service: str, port: int) -> Iterator[str]:
+    """At its own address, which leads to whatever Pod is ready; where that does not lead here, by a port-forward."""
+    if cluster.state is None:
+        with forwarded(cluster, namespace, service, port) as address:
+            yield address
+        return
+    found = cluster.kubectl("-n", namespace, "get", "service", service, "-o", "jsonpath={.spec.clusterIP}")
+    yield f"http://{found}:{port}"

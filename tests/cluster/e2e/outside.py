@@ -11,11 +11,12 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -40,30 +41,41 @@ async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     writer.close()
 
 
-async def _relay(host: str, port: int, listening: Future[int], stop: asyncio.Event) -> None:
-    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(_pipe(reader, back), _pipe(there, writer))
-
-    server = await asyncio.start_server(pass_on, host, 0)
+async def until_stopped(server: asyncio.Server, listening: Future[int], stop: asyncio.Event) -> None:
+    """Say at which port a server listens, and let it until it is to stop."""
     listening.set_result(server.sockets[0].getsockname()[1])
     await stop.wait()
     server.close()
 
 
 @contextmanager
-def relay(host: str, port: int) -> Iterator[int]:
-    """Take connections at an address and pass them on to a port of the loopback, in a thread; yields the port."""
+def in_a_thread(serve: Callable[[Future[int], asyncio.Event], Coroutine[Any, Any, None]]) -> Iterator[int]:
+    """Run what serves, on a loop of its own, until the end of the block; yields the port that it tells."""
     listening: Future[int] = Future()
     stop = asyncio.Event()
     with asyncio.Runner() as runner:
-        thread = threading.Thread(target=runner.run, args=(_relay(host, port, listening, stop),))
+        thread = threading.Thread(target=runner.run, args=(serve(listening, stop),))
         thread.start()
         try:
             yield listening.result(10)
         finally:
             runner.get_loop().call_soon_threadsafe(stop.set)
             thread.join()
+
+
+@contextmanager
+def relay(host: str, port: int) -> Iterator[int]:
+    """Take connections at an address and pass them on to a port of the loopback; yields the port."""
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(_pipe(reader, back), _pipe(there, writer))
+
+    async def serve(listening: Future[int], stop: asyncio.Event) -> None:
+        await until_stopped(await asyncio.start_server(pass_on, host, 0), listening, stop)
+
+    with in_a_thread(serve) as found:
+        yield found
 
 
 @dataclass(frozen=True)

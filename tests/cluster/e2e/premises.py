@@ -33,11 +33,16 @@ class Premises:
     host: str
     trust: Trust
 
+    def sendonce(self, *words: str) -> str:
+        """What the command says of this store."""
+        command = [sys.executable, "-P", "-m", "sendonce_cli", *words, "--database", self.store.here]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, f"sendonce {' '.join(words)}: {done.stderr}"
+        return done.stdout
+
     def add_tenant(self, name: str) -> None:
         """As docs/tenancy.md has it: `sendonce tenant add … | kubectl apply -f -`."""
-        command = [sys.executable, "-P", "-m", "sendonce_cli", "tenant", "add", name]
-        given = ["--database", self.store.here, "--address", self.store.address]
-        secret = subprocess.run([*command, *given], check=True, capture_output=True, text=True).stdout
+        secret = self.sendonce("tenant", "add", name, "--address", self.store.address)
         self.cluster.kubectl("apply", "-f-", stdin=secret)
 
     @contextmanager

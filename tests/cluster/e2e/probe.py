@@ -24,6 +24,7 @@ USED_BY_SOME = {
     "sendonce_store.addresses": "phonenumbers",
     "sendonce_store.gateway": "cryptography",
     "sendonce_store.link_tokens": "cryptography",
+    "sendonce_store.serving": "aiohttp",
     "sendonce_store.tracing": "phonenumbers",
 }
 TOOLS = ("cc", "gcc", "g++", "clang", "ld", "make", "pip", "pip3", "git", "curl", "wget")

@@ -41,6 +41,17 @@ def provider(metric: str, labels: str = _SMTP) -> str:
     return f"sendonce_provider_{metric}{{{labels}}}"
 
 
+RECIPIENTS = "/v1/namespaces/{namespace}/campaigns/{campaign}/recipients"
+
+
+def requests(route: str, status: int) -> str:
+    return f'sendonce_gateway_requests_total{{route="{route}",status="{status}"}}'
+
+
+def refused(provider: str, why: str) -> str:
+    return f'sendonce_gateway_receipts_refused_total{{provider="{provider}",why="{why}"}}'
+
+
 CASES = (
     Case(
         "SendonceCampaignStalled",
@@ -185,5 +196,55 @@ CASES = (
         },
         labels={"why": "ApiServer"},
         summary="Sendonce's operator fails again and again (ApiServer).",
+    ),
+    Case(
+        "SendonceGatewayDown",
+        firing={"sendonce_gateway_store_up": "1x9 0x5 stale"},
+        # one of two Pods is enough
+        quiet={
+            'sendonce_gateway_store_up{pod="a"}': "1x9 0x40",
+            'sendonce_gateway_store_up{pod="b"}': "1x40",
+        },
+        at="16m",
+        labels={},
+        summary="No gateway of Sendonce is there that can use the store, or none is scraped.",
+    ),
+    Case(
+        "SendonceGatewayErrors",
+        firing={requests("/u/{token}", 503): "0+1x40", requests("/u/{token}", 200): "0+9x40"},
+        quiet={
+            # one in a hundred
+            requests("/u/{token}", 503): "0+1x40",
+            requests("/u/{token}", 200): "0+99x40",
+            # so few that it may be chance
+            requests("/p/{token}", 503): "0x10 3x40",
+            requests("/p/{token}", 404): "0+9x40",
+        },
+        labels={"route": "/u/{token}"},
+        summary="Sendonce's gateway can't answer 10% of the requests to /u/{token}.",
+    ),
+    Case(
+        "SendonceReceiptsRefused",
+        firing={refused("ses", "bad_signature"): "0+1x60", refused("line", "too_many"): "0+9x60"},
+        quiet={
+            # somebody tries, and the provider itself is let in
+            refused("ses", "bad_signature"): "0+9x60",
+            'sendonce_gateway_receipts_total{provider="ses",kind="bounced",result="marked"}': "0+1x60",
+            refused("twilio", "busy"): "0+9x60",
+        },
+        at="50m",
+        labels={"provider": "ses", "why": "bad_signature"},
+        summary="Receipts of ses are refused (bad_signature), and none of it has been taken for half an hour.",
+    ),
+    Case(
+        "SendonceEnqueueRefused",
+        firing={requests(RECIPIENTS, 409): "0+2x40", requests(RECIPIENTS, 202): "0+8x40"},
+        quiet={
+            requests(RECIPIENTS, 422): "0+2x40",
+            requests(RECIPIENTS, 202): "0+98x40",
+            requests("/u/{token}", 404): "0+99x40",
+        },
+        labels={"status": "409"},
+        summary="20% of the recipients that applications add are refused with 409.",
     ),
 )  # fmt: skip

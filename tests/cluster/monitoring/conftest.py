@@ -15,7 +15,8 @@ import pytest
 import pytest_asyncio
 from tests.cluster.monitoring.programs import program
 from tests.cluster.monitoring.prometheus import Prometheus
-from tests.cluster.monitoring.scene import Scene, WatchedPods, begin, far_ends, roles
+from tests.cluster.monitoring.scene import Scene, WatchedPods, begin, far_ends, roles, visited_console
+from tests.cluster.monitoring.visitors import visited
 from tests.cluster.operator.conftest import clear, with_crds
 from tests.cluster.operator.stage import Stage
 from tests.cluster.reach import Cluster
@@ -68,8 +69,10 @@ async def scene(
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(open_cluster(with_crds.kubeconfig))
         simulators = await far_ends(stack, folder, cast)
+        await stack.enter_async_context(visited(postgres.dsn(), folder / "receipts", prometheus))
         pods = WatchedPods(api, namespace, postgres.dsn(), folder / "files", folder / "workers.log")
         pods.watch = prometheus.add
+        prometheus.add(await visited_console(stack, with_crds.kubeconfig, postgres.dsn()))
         stage = Stage(with_crds, api, namespace, postgres.dsn(), folder, simulators["frozen"], pods)
         try:
             yield await begin(stage, prometheus, simulators, cast)

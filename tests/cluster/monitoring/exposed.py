@@ -1,4 +1,4 @@
-"""Every metric of the two programs, as they expose it: one sample of each, from their own registries."""
+"""Every metric of the four programs, as they expose it: one sample of each, from their own registries."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Metric
 
+from sendonce_console.metrics import ConsoleMetrics
+from sendonce_gateway.metrics import GatewayMetrics
+from sendonce_gateway.receipts.counting import ReceiptMetrics
 from sendonce_operator.decisions.figures import STATES, CampaignFigures, ProviderFigures
 from sendonce_operator.metrics import OperatorMetrics
 from sendonce_operator.objects import CAMPAIGN, PROVIDER
@@ -61,6 +64,24 @@ def worker() -> CollectorRegistry:
     return registry
 
 
+def console() -> CollectorRegistry:
+    """A console that has answered once."""
+    registry = CollectorRegistry()
+    ConsoleMetrics(registry).requests.answered("/", 200, 1.0)
+    return registry
+
+
+def gateway() -> CollectorRegistry:
+    """A gateway that has answered everybody once."""
+    registry = CollectorRegistry()
+    metrics, receipts = GatewayMetrics(registry), ReceiptMetrics(registry)
+    metrics.requests.answered("/u/{token}", 200, 1.0)
+    metrics.wished("out", "page")
+    receipts.taken("ses", "delivered", "marked")
+    receipts.refused("ses", "bad_signature")
+    return registry
+
+
 def _labels(family: Metric) -> tuple[str, ...]:
     """In the order in which the program names them; `le` is a histogram's own."""
     kept = [sample for sample in family.samples if not sample.name.endswith("_created")]
@@ -75,5 +96,6 @@ def _read(registry: CollectorRegistry, program: str) -> Iterator[Exposed]:
 
 
 def exposed() -> list[Exposed]:
-    """All metrics: the operator's, then the worker's."""
-    return [*_read(operator(), "operator"), *_read(worker(), "worker")]
+    """All metrics: the operator's, the worker's, the console's, the gateway's."""
+    programs = {"operator": operator(), "worker": worker(), "console": console(), "gateway": gateway()}
+    return [one for program, registry in programs.items() for one in _read(registry, program)]

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 import yaml
-from tests.cluster.monitoring.chart_files import ALERTS
+from tests.cluster.monitoring.chart_files import ALERTS, GATEWAY_ALERTS
 from tests.cluster.monitoring.programs import program
 from tests.cluster.operator.cast import free_port
 
@@ -55,10 +55,11 @@ class Prometheus:
 
     async def start(self) -> None:
         """Start it, and wait until it answers."""
-        command, rules = program("prometheus"), self.folder / "alerts.yaml"
-        rules.write_text(quick(ALERTS.read_text("utf-8"), self.shorter), "utf-8")
+        command = program("prometheus")
+        for rules in (ALERTS, GATEWAY_ALERTS):
+            (self.folder / rules.name).write_text(quick(rules.read_text("utf-8"), self.shorter), "utf-8")
         self._write_targets()
-        (self.folder / "prometheus.yml").write_text(yaml.safe_dump(self._configuration(rules)), "utf-8")
+        (self.folder / "prometheus.yml").write_text(yaml.safe_dump(self._configuration()), "utf-8")
         options = [
             f"--config.file={self.folder}/prometheus.yml",
             f"--storage.tsdb.path={self.folder}/data",
@@ -70,12 +71,12 @@ class Prometheus:
             )
         await self._until_ready()
 
-    def _configuration(self, rules: Path) -> dict[str, Any]:
+    def _configuration(self) -> dict[str, Any]:
         found = {"files": [str(self.folder / "targets.json")], "refresh_interval": "1s"}
         # as the PodMonitors have it
         job = {"job_name": "sendonce", "honor_labels": True, "file_sd_configs": [found]}
         every = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
-        return {"global": every, "rule_files": [str(rules)], "scrape_configs": [job]}
+        return {"global": every, "rule_files": [f"{self.folder}/alerts*.yaml"], "scrape_configs": [job]}
 
     def add(self, *targets: str) -> None:
         """Scrape these too."""
@@ -108,12 +109,13 @@ class Prometheus:
         assert answer["status"] == "success", f"{expression}: {answer}"
         return [(one["metric"], float(one["value"][1])) for one in answer["data"]["result"]]
 
-    async def until_scraped(self, expression: str) -> None:
-        """Wait until this returns something."""
+    async def until_scraped(self, expression: str) -> list[tuple[Labels, float]]:
+        """Wait until this returns something, and return it."""
         end = asyncio.get_running_loop().time() + PATIENCE
-        while not await self.query(expression):
+        while not (found := await self.query(expression)):
             assert asyncio.get_running_loop().time() < end, f"{expression} returns nothing; targets: {self.targets}"
             await asyncio.sleep(0.2)
+        return found
 
     async def firing(self) -> list[Labels]:
         """The labels of all alerts that fire."""

@@ -13,11 +13,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+from aiohttp import web
 from tests.cluster.monitoring.prometheus import Prometheus
 from tests.cluster.operator.cast import OperatorProcess, Pods, free_port
 from tests.cluster.operator.stage import Object, Stage, campaign, provider
 
 from sendonce_cli.simulate import Behaviour, Chances, Simulator, SimulatorSettings, serve
+from sendonce_console.app import build_app
+from sendonce_console.main import in_a_cluster
+from sendonce_console.ops import console_ops
+from sendonce_console.settings import ConsoleSettings
+from sendonce_store.serving import listening
 
 MANY = 400
 TRICKLE = [{"messages": 2, "periodSeconds": 1, "burst": 1}]
@@ -168,6 +175,16 @@ async def far_ends(stack: AsyncExitStack, folder: Path, cast: tuple[Role, ...]) 
         settings = SimulatorSettings(ledger=folder / f"far-end-{role.name}.ndjson", behaviour=role.behaviour)
         found[role.name] = await stack.enter_async_context(serve(settings))
     return found
+
+
+async def visited_console(stack: AsyncExitStack, kubeconfig: Path, dsn: str) -> str:
+    """Serve a console that somebody has looked at; gives the address of its metrics."""
+    console = in_a_cluster(ConsoleSettings(dsn=dsn, key=b"k" * 32, kubeconfig=kubeconfig))
+    apps = (build_app(console), console_ops(console))
+    people, ops = [await listening(stack, web.AppRunner(app, access_log=None), "127.0.0.1", 0) for app in apps]
+    async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{people[1]}/sign-in") as shown:
+        assert shown.status == 200
+    return f"127.0.0.1:{ops[1]}"
 
 
 async def begin(

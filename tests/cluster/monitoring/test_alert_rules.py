@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 from tests.cluster.monitoring.alert_cases import CASES, Case
-from tests.cluster.monitoring.chart_files import ALERTS, BASE_URL, RUNBOOKS, alert_names, rule_of, rules
+from tests.cluster.monitoring.chart_files import ALERTS, BASE_URL, GATEWAY_ALERTS, RUNBOOKS, alert_names, rule_of, rules
 from tests.cluster.monitoring.programs import promtool
 
 
 def test_promtool_accepts_the_rules() -> None:
-    accepted, said = promtool("check", "rules", "--lint-fatal", str(ALERTS))
+    accepted, said = promtool("check", "rules", "--lint-fatal", str(ALERTS), str(GATEWAY_ALERTS))
     assert accepted, said
 
 
@@ -28,7 +28,7 @@ def written(tmp_path: Path, case: Case, series: dict[str, str], expected: list[d
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
         "alert_rule_test": [{"eval_time": case.at, "alertname": case.alert, "exp_alerts": expected}],
     }
-    document = {"rule_files": [str(ALERTS)], "evaluation_interval": "1m", "tests": [test]}
+    document = {"rule_files": [str(ALERTS), str(GATEWAY_ALERTS)], "evaluation_interval": "1m", "tests": [test]}
     file = tmp_path / "test.yaml"
     file.write_text(yaml.safe_dump(document), "utf-8")
     return file

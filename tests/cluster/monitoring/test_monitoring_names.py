@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from tests.cluster.monitoring.chart_files import (
     ALERTS,
+    GATEWAY_ALERTS,
     PAGE,
     RUNBOOKS,
     alert_names,
@@ -38,7 +39,7 @@ def test_the_runbooks_name_metrics_that_are_exposed() -> None:
         assert named <= KNOWN | {"sendonce_campaign_pace"}, page.name
 
 
-def test_no_metric_is_exposed_by_both_programs() -> None:
+def test_no_metric_is_exposed_by_two_programs() -> None:
     times = Counter(one.name for one in exposed())
     assert [name for name, count in times.items() if count > 1] == []
 
@@ -56,5 +57,5 @@ def test_the_page_and_the_list_of_runbooks_have_every_alert() -> None:
 
 def test_every_metric_is_of_some_use() -> None:
     shown = {name for _, query in panel_queries() for name in metrics_named(query)}
-    used = shown | metrics_named(ALERTS.read_text("utf-8"))
+    used = shown | metrics_named(ALERTS.read_text("utf-8")) | metrics_named(GATEWAY_ALERTS.read_text("utf-8"))
     assert [one.name for one in exposed() if not one.queried & used] == []

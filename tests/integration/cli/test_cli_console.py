@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import aiohttp
+import psutil
 
 if TYPE_CHECKING:
     from tests.integration.cli.conftest import Sow
@@ -55,6 +56,8 @@ async def test_whoever_has_the_address_sees_everything_and_nobody_else_anything(
         elsewhere = {"Host": "example.com"}
         async with browser.get(base, headers=elsewhere) as rebound:
             assert rebound.status == 421, "a name of somebody else's that leads to this machine"
+        listened = [one for one in psutil.Process(process.pid).net_connections("inet") if one.status == "LISTEN"]
+        assert len(listened) == 1, "no port for operators, who are not there"
         process.send_signal(signal.SIGINT)
         async with asyncio.timeout(30):
             assert await process.wait() == 0

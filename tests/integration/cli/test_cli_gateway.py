@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from sendonce_store.connection import Connection
+from sendonce_store import gateway
+from sendonce_store.connection import Connection, connect
 from sendonce_store.gateway_tokens import digest_of
+from sendonce_store.migrate import newest
+from sendonce_store.program_dsn import address_with_login
 
 Sendonce = Callable[..., Awaitable[Any]]
 POD = ("--address", "postgresql://db.example:5432/sendonce")
@@ -22,7 +25,7 @@ KEY = (
 
 async def test_login_prints_a_secret_to_apply_and_again_another_password(sendonce: Sendonce, tmp_path: Path) -> None:
     secret = (await sendonce("gateway", "login", *POD)).yaml
-    assert (secret["kind"], secret["metadata"]["name"]) == ("Secret", "sendonce-gateway")
+    assert (secret["kind"], secret["metadata"]["name"]) == ("Secret", "sendonce-gateway-store")
     first = conninfo_to_dict(secret["stringData"]["dsn"])
     assert (first["host"], first["dbname"]) == ("db.example", "sendonce")
     assert str(first["user"]).startswith("sendonce_gateway_")
@@ -36,6 +39,24 @@ async def test_login_prints_a_secret_to_apply_and_again_another_password(sendonc
     ran = await sendonce("gateway", "login", *POD, "--write", str(file))
     assert ran.code == 2
     assert "is there already" in ran.err
+
+
+async def test_login_has_the_password_of_a_file_and_its_address_is_known(
+    sendonce: Sendonce, dsn: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "password"
+    file.write_text("p" * 40)
+    ran = await sendonce("gateway", "login", "--password-file", str(file))
+    assert (ran.code, ran.out) == (0, "")
+    own = address_with_login("gateway", dsn, "p" * 40)
+    role = conninfo_to_dict(own)["user"]
+    assert f"{role} is there" in ran.err
+    async with await connect(make_conninfo(dsn, user=role, password="p" * 40)) as conn:
+        assert await gateway.schema(conn) == newest()
+    file.write_text("short")
+    ran = await sendonce("gateway", "login", "--password-file", str(file))
+    assert ran.code == 2
+    assert "--password-file:" in ran.err
 
 
 async def test_a_token_is_shown_once_and_the_store_keeps_its_digest(sendonce: Sendonce, conn: Connection) -> None:

@@ -75,6 +75,9 @@ class NamedDoor:
     def refusal(self, request: web.Request) -> web.Response | ProblemError:
         return ProblemError(401, "Who are you?", "Say a name.")
 
+    async def problem(self) -> str | None:
+        return None
+
     async def close(self) -> None:
         return
 
@@ -95,6 +98,7 @@ class Served:
     town: Town
     conn: Connection
     dsn: str = field(repr=False)
+    parts: Console
 
     async def get(self, path: str, who: str | None = "admin", **headers: str) -> Answer:
         return await self._ask("GET", path, who, headers=headers)
@@ -161,12 +165,13 @@ async def serving(dsn: str, conn: Connection, town: Town) -> AsyncIterator[Serve
     settings = ConsoleSettings(
         dsn=make_conninfo(dsn, user=login.role, password=login.password), key=b"k" * 32, statement_seconds=2
     )
-    server = TestServer(build_app(furnish(settings, NamedDoor(), LocalLevers(dsn))))
+    parts = furnish(settings, NamedDoor(), LocalLevers(dsn))
+    server = TestServer(build_app(parts))
     await server.start_server()
     # cookies of http on an address: as a browser that trusts loopback keeps them
     jar = aiohttp.CookieJar(unsafe=True, treat_as_secure_origin=[server.make_url("/")])
     async with aiohttp.ClientSession(cookie_jar=jar) as session:
-        yield Served(str(server.make_url("")).rstrip("/"), session, town, conn, dsn)
+        yield Served(str(server.make_url("")).rstrip("/"), session, town, conn, dsn, parts)
     await server.close()
 
 

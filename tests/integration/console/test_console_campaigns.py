@@ -55,6 +55,9 @@ async def test_what_can_not_be_asked_for_is_said_so(console: Served) -> None:
         ("/?namespace=bank", 404, "nothing to see in namespace bank"),
         ("/ns/shop/campaigns/nothing", 404, "There is no campaign nothing"),
         ("/nowhere", 404, "There is no such page"),
+        ("/?q=%00", 400, "has a character that no name or address here has"),
+        ("/ns/shop/campaigns/a%00b", 400, "has a character that no name or address here has"),
+        ("/ns/shop/campaigns/a%00b/proof", 400, "has a character that no name or address here has"),
     ):
         answer = await console.get(path, "viewer")
         assert answer.status == status, path

@@ -168,7 +168,11 @@ async def test_a_form_without_its_token_does_nothing(seen: Served) -> None:
         ({"name": "A b"}, 400, "name: is no name of an order"),
         ({"name": "a", "deliveries": "{"}, 400, "deliveries: can&#39;t be read"),
         ({"name": "a", "deliveries": "[]"}, 400, "deliveries: can&#39;t be read"),
-        ({"name": "a", "deliveries": '{"states": ["Uncertain"]}'}, 400, "must be Failed, Expired or Cancelled"),
+        (
+            {"name": "a", "deliveries": '{"states": ["Uncertain"]}'},
+            400,
+            "must be Failed, Expired, Cancelled or Suppressed",
+        ),
         ({"name": "a", "deliveries": '{"states": 1}'}, 400, "deliveries.states"),
         ({"name": "a", "deliveries": '{"pigeons": []}'}, 400, "deliveries.pigeons"),
         ({"name": "a", "deliveries": '{"recipients": ["' + "x" * 300 + '"]}'}, 400, "deliveries.recipients[0]"),
@@ -213,6 +217,8 @@ async def test_a_message_is_found_by_the_far_ends_id_and_by_ours(console: Served
     )
     theirs = await console.get("/search?q=%3C0100%40far.example%3E", "agent")
     assert theirs.headers["Location"] == f"{SPRING}/recipients/line%3A4"
+    bare = await console.get("/search?q=0100%40far.example", "agent")
+    assert bare.headers["Location"] == theirs.headers["Location"]
     rows = await console.conn.execute(
         "SELECT batch_id, no, left(key::text, 8) AS key FROM sendonce.deliveries WHERE address = 'p5@example.com'"
     )

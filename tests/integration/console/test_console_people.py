@@ -24,6 +24,31 @@ async def test_one_person_is_found_at_once(seen: Served, text: str) -> None:
     assert answer.headers["Location"] == f"{SPRING}/recipients/line%3A10"  # nothing personal in an address of ours
 
 
+async def test_what_is_looked_for_stands_in_no_address(seen: Served) -> None:
+    asked = await seen.post("/search", {"q": " p3@ "}, "agent", page="/search")
+    assert asked.status == 303
+    where = asked.headers["Location"]
+    assert where.startswith("/search?find=")
+    assert "p3" not in where
+    found = await seen.get(where, "agent")
+    links = re.findall(r'href="(/search\?[^"]*)"', found.text)
+    assert (len(links), "p3@example.com" in found.text) == (1, True)
+    assert "p3" not in links[0]
+    person = await seen.get(links[0], "agent")
+    assert "/recipients/line%3A" in person.headers["Location"]
+    for wrong in (where[:-9], "/search?find=gAAAAA", "/search?find=%FF"):
+        again = await seen.get(wrong, "agent")
+        assert (again.status, "Find a person" in again.text, "p3@" in again.text) == (200, True, False)
+    nothing = await seen.post("/search", {"q": "  "}, "agent", page="/search")
+    assert nothing.headers["Location"] == "/search"
+
+
+async def test_whoever_may_see_nobody_finds_nobody_by_a_sealed_search_of_another(seen: Served) -> None:
+    asked = await seen.post("/search", {"q": "mia@example.com"}, "agent", page="/search")
+    unseen = await seen.get(asked.headers["Location"], "viewer")
+    assert (unseen.status, "Nobody is called" in unseen.text) == (200, True)
+
+
 async def test_a_number_is_found_however_it_is_written(seen: Served) -> None:
     answer = await seen.get("/search?q=%2B1%20(500)%20555-0006", "agent")
     assert answer.headers["Location"] == "/ns/shop/campaigns/welcome/recipients/line%3A2"

@@ -40,10 +40,10 @@ async def start(**env: str) -> asyncio.subprocess.Process:
 
 
 async def test_it_answers_while_all_else_is_away_and_ends_with_0_when_told_to(tmp_path: Path) -> None:
-    port = free_port()
+    port, ops = free_port(), free_port()
     nowhere = "postgresql://console@127.0.0.1:9/sendonce"
     settings = {"SENDONCE_DSN": nowhere, "KUBECONFIG": str(kubeconfig(tmp_path)), "SENDONCE_CONSOLE_HOST": "127.0.0.1"}
-    process = await start(**settings, SENDONCE_CONSOLE_PORT=str(port))
+    process = await start(**settings, SENDONCE_CONSOLE_PORT=str(port), SENDONCE_OPS_PORT=str(ops))
     try:
         async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session, asyncio.timeout(60):
             while True:
@@ -57,11 +57,23 @@ async def test_it_answers_while_all_else_is_away_and_ends_with_0_when_told_to(tm
                 assert form.status == 200
             async with session.get("/", headers={"Authorization": "Bearer x", "Accept": "text/html"}) as asked:
                 assert asked.status == 503
+            async with session.get(f"http://127.0.0.1:{ops}/readyz") as ready:
+                assert ready.status == 503
+                assert "can't be used" in await ready.text()
+                assert "API server can't be reached" in await ready.text()
+            async with session.get(f"http://127.0.0.1:{ops}/metrics") as metrics:
+                told = await metrics.text()
+            for line in ("sendonce_console_store_up 0.0", "sendonce_console_api_server_up 0.0"):
+                assert line in told
+            assert "_created" not in told
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(30):
             _, said = await process.communicate()
         assert process.returncode == 0
-        assert b"Traceback" not in said
+        lines = [json.loads(line) for line in said.splitlines()]
+        assert lines[0]["message"] == f"console listens on port {port}"
+        assert "the API server can't be reached: ClientConnectorError" in [line["message"] for line in lines]
+        assert lines[-1]["message"] == "console ends"
     finally:
         if process.returncode is None:
             process.kill()

@@ -26,6 +26,7 @@ from uuid import UUID, uuid4
 import pytest_asyncio
 from prometheus_client import CollectorRegistry
 from psycopg.conninfo import make_conninfo
+from psycopg.pq import ExecStatus
 
 from sendonce_store import campaigns, conduct, imports, queue, tenancy
 from sendonce_store.connection import Connection, connect
@@ -185,7 +186,9 @@ class Campaign:
 
     async def query(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
         cursor = await self.world.conn.execute(statement, {"id": self.id, **parameters})
-        return await cursor.fetchall() if cursor.description else []
+        # `SELECT FROM` has rows, and no columns to describe
+        rows = cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
+        return await cursor.fetchall() if rows else []
 
     async def rows(self, channel: str = "Email") -> list[dict[str, Any]]:
         return await self.query(

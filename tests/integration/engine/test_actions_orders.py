@@ -273,3 +273,21 @@ async def _named_dead_letters(world: World) -> Campaign:
         await campaign.end(batch, 2, "failed", reason="retries_exhausted", code="421")
         await campaign.release(batch)
     return campaign
+
+
+async def test_what_was_suppressed_can_be_retried_and_is_looked_at_anew(world: World) -> None:
+    campaign = await world.campaign(2)
+    await consent.suppress(world.conn, "default", [consent.Suppression("Email", "user1@example.com", "bounced")])
+    batch = await campaign.claim()
+    await campaign.begin(batch, (1, 2))
+    await campaign.end(batch, 2, "sent")
+    await campaign.release(batch)
+    again = Selection(["suppressed"], reasons=["suppression_list"])
+    assert (await _apply(campaign, Order("too early", "Retry", again))).changed == 1
+    await campaign.begin(await campaign.claim())
+    assert (await campaign.row())["state"] == "suppressed"
+    await world.conn.execute("DELETE FROM sendonce.suppressions")
+    await campaign.lapse()
+    await campaign.release(await campaign.claim())
+    assert (await _apply(campaign, Order("now", "Retry", again))).changed == 1
+    assert [row.state for row in await campaign.begin(await campaign.claim())] == ["sending"]

@@ -49,7 +49,7 @@ async def test_with_the_wrong_count_nobody_is_handed_off_and_the_campaign_ends_w
     assert (record["ended"], record["ended_reason"]) == ("failed", "UnexpectedCount")
     assert "at most 5 expected" in record["ended_message"]
     assert await campaign.states() == {"cancelled": 6}
-    assert {row["reason"] for row in await campaign.rows()} == {"UnexpectedCount"}
+    assert {row["reason"] for row in await campaign.rows()} == {"unexpected_count"}
 
 
 async def _with_canary(world: World, people: int = 40) -> Campaign:

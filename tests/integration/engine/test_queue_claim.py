@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, LiteralString
 
 import pytest
 
-from sendonce_store import actions, pace, queue
+from sendonce_store import actions, campaigns, conduct, imports, pace, queue
 
 if TYPE_CHECKING:
     from tests.integration.engine.conftest import Campaign, World
+
+    from sendonce_store.rows import Batch
 
 
 async def _three(world: World) -> Campaign:
@@ -104,3 +106,49 @@ async def test_a_pause_that_is_over_no_longer_holds(world: World) -> None:
     assert await campaign.try_claim() is None
     await campaign.query("UPDATE sendonce.providers SET paused_until = now()")
     assert await campaign.try_claim() is not None
+
+
+async def _import_beside_due_batches(world: World) -> tuple[Campaign, Batch]:
+    """An import that somebody holds, and two batches that it has brought: due for longer than any lease."""
+    campaign = await world.campaign(None)
+    held = await campaign.claim("importer")
+    plan = await imports.prepare(world.hands, campaign.id)
+    for line in (1, 2):
+        chunk = plan.chunk([world.person(line)], (), {"line": line})
+        await imports.commit_chunk(world.hands, held, campaign.holder("importer"), chunk, 60)
+    await campaign.query(
+        "UPDATE sendonce.batches SET claimable_at = now() - interval '1 h' WHERE campaign_id = %(id)s AND kind = 'send'"
+    )
+    return campaign, held
+
+
+async def test_an_import_whose_holder_died_is_taken_over_before_every_batch_that_is_due(world: World) -> None:
+    campaign, held = await _import_beside_due_batches(world)
+    assert (await campaign.claim()).kind == "send"  # it is alive
+    await campaign.conduct()
+    assert await campaign.query("SELECT FROM sendonce.batches WHERE kind = 'import' AND claimable_at > now()")
+    await campaign.query("UPDATE sendonce.batches SET claimable_at = now() WHERE kind = 'import'")
+    await campaign.conduct()
+    taken = await campaign.claim("worker-2")
+    assert (taken.id, taken.kind, taken.cursor, taken.crashes) == (held.id, "import", {"line": 2}, 1)
+    assert (await campaign.claim("worker-2")).kind == "send"
+
+
+async def test_an_import_that_was_put_off_goes_first_when_it_is_due_again(world: World) -> None:
+    campaign, held = await _import_beside_due_batches(world)
+    await imports.postpone(world.hands, held, campaign.holder("importer"), 60, "the source is away")
+    assert (await campaign.claim()).kind == "send"
+    await campaign.age(60)
+    await campaign.conduct()
+    assert (await campaign.claim()).kind == "import"
+
+
+async def test_a_holder_that_comes_back_keeps_its_import(world: World) -> None:
+    campaign, held = await _import_beside_due_batches(world)
+    await campaign.query("UPDATE sendonce.batches SET claimable_at = now() WHERE kind = 'import'")
+    async with world.hands.transaction():  # it commits a chunk, later than its lease
+        await world.hands.execute("SELECT sendonce.hold_lease(%s, %s)", [held.id, held.token])
+        await conduct.conduct(world.conn, campaign.id, campaigns.policy_of(campaign.stored.spec))
+    await campaign.conduct()
+    await queue.renew(world.hands, held, 60)
+    assert (await campaign.claim()).kind == "send"

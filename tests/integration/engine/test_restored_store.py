@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.integration.engine.stream_cases import enqueue, standing, take_in
 
 from sendonce_store import actions, imports, queue
 from sendonce_store.actions import Order, Selection, Target
@@ -168,3 +169,21 @@ async def test_each_doubt_is_noted_beside_the_attempts(world: World) -> None:
     campaign = await world.campaign(2)
     await restored(world.conn)
     assert [(one["outcome"], one["seq"]) for one in await campaign.attempts()] == [("restored", 1)] * 2
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_people_who_were_in_the_inbox_are_in_doubt_and_those_who_come_later_are_not(
+    world: World, cancelled: bool
+) -> None:
+    campaign = await standing(world)
+    await enqueue(world.conn, "order-1")
+    done = await restored(world.conn)
+    await enqueue(world.conn, "order-2")
+    if cancelled:
+        await actions.cancel(world.conn, campaign.id)
+    assert await take_in(campaign) == 2
+    rows = {row["occasion"]: row for row in await campaign.rows()}
+    assert [rows[key]["maybe_accepted"] for key in ("order-1", "order-2")] == [True, False]
+    assert rows["order-1"]["key_first_used_at"] == done.point
+    states = [rows[key]["state"] for key in ("order-1", "order-2")]
+    assert states == (["uncertain", "cancelled"] if cancelled else ["pending", "pending"])

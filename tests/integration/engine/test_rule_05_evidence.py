@@ -171,3 +171,58 @@ async def test_an_answer_to_a_row_that_a_person_has_settled_meanwhile_is_kept(wo
     go_on.set()
     await sending
     assert (await campaign.row())["state"] == "sent"
+
+
+async def test_an_answer_that_a_turn_could_not_write_is_noted_once(world: World, far_end: FarEnd) -> None:
+    campaign = await world.campaign(2)
+    go_on = asyncio.Event()
+
+    async def slow(message: Message) -> Accepted:
+        await go_on.wait()
+        if message.to == "user2@example.com":
+            raise PermanentSendError("550", "no such user")
+        return Accepted("m-1", "200")
+
+    far_end.answer = slow
+    sending = asyncio.create_task((await campaign.session(await campaign.claim(), far_end)).run())
+    await far_end.has_received(2)
+    await campaign.query(
+        "UPDATE sendonce.deliveries SET state = 'uncertain', maybe_accepted = true, finished_at = now()"
+        " WHERE campaign_id = %(id)s"
+    )
+    go_on.set()
+    await sending
+    assert [(one["no"], one["outcome"]) for one in await campaign.attempts()] == [(2, "permanent"), (1, "accepted")]
+
+
+@pytest.mark.parametrize("result", [ACCEPTED, REFUSED], ids=["accepted", "refused"])
+async def test_evidence_that_is_written_again_is_noted_once(world: World, result: Result) -> None:
+    """The commit's own answer was lost, and the worker insists."""
+    campaign = await world.campaign(1)
+    old, new = await _taken_over(campaign, key_window=None)
+    await campaign.release(new)
+    for _ in range(2):
+        await _late(campaign, old, result)
+    assert [one["outcome"] for one in await campaign.attempts() if one["late"]] == [result.outcome]
+
+
+@pytest.mark.parametrize("outcome", ["accepted", None])
+async def test_a_result_whose_commit_was_only_unclear_is_not_noted_again(world: World, outcome: str | None) -> None:
+    """It held after all, and the lease was lost before the worker could find out."""
+    campaign = await world.campaign(1)
+    old = await campaign.claim()
+    await campaign.begin(old)
+    result = replace(ACCEPTED, outcome=outcome)
+    await campaign.turn(old, results=[result])
+    await _late(campaign, old, result)
+    assert len(await campaign.attempts()) == (1 if outcome else 0)
+
+
+async def test_an_acceptance_of_what_a_person_has_resolved_as_sent_is_noted(world: World) -> None:
+    campaign = await world.campaign(1)
+    old, new = await _taken_over(campaign, key_window=None)
+    await campaign.release(new)
+    order = Order("there", "Resolve", Selection(states=("uncertain",)), resolve_as="sent")
+    await actions.apply(world.conn, Target(campaign.id, "default"), order)
+    await _late(campaign, old, ACCEPTED)
+    assert [one["outcome"] for one in await campaign.attempts() if one["late"]] == ["accepted"]

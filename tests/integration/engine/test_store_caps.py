@@ -6,8 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.integration.engine.stream_cases import enqueue, standing, take_in
 
-from sendonce_store import retention
+from sendonce_store import actions, retention
+from sendonce_store.actions import Order, Selection, Target
 from sendonce_store.consent import Suppression, suppress
 from sendonce_store.rows import Result
 
@@ -187,3 +189,36 @@ async def test_what_no_cap_asks_for_any_more_is_deleted(world: World) -> None:
     assert await retention.forget_contacts(world.conn, "default", step=2) == 5
     cursor = await world.conn.execute("SELECT address FROM sendonce.contacts")
     assert await cursor.fetchall() == [{"address": "user1@example.com"}]
+
+
+async def test_a_retry_of_what_a_cap_held_back_is_counted_again(world: World) -> None:
+    await _sent(await _campaign(world, "monday"))
+    tuesday = await _campaign(world, "tuesday")
+    batch = await tuesday.claim()
+    await tuesday.begin(batch)
+    await tuesday.release(batch)
+    held_back = Selection(["suppressed"], reasons=["frequency_cap"])
+    for order, found in (("too early", CAPPED), ("a week later", FREE)):
+        if found == FREE:
+            await world.conn.execute("UPDATE sendonce.contacts SET hits[1] = hits[1] - interval '7 days'")
+        applied = await actions.apply(world.conn, Target(tuesday.id, "default"), Order(order, "Retry", held_back))
+        assert applied.changed == 1
+        batch = await tuesday.claim()
+        await tuesday.begin(batch)
+        row = await tuesday.row()
+        assert (row["state"], row["reason"]) == found
+        await tuesday.release(batch)
+    (contact,) = await tuesday.query("SELECT cardinality(hits) AS count FROM sendonce.contacts")
+    assert contact["count"] == 2
+
+
+async def test_two_refusals_of_one_address_in_one_turn_give_both_places_back(world: World) -> None:
+    campaign = await standing(world, frequencyCap={"messages": 2, "periodDays": 7})
+    for key in ("order-1", "order-2", "order-3"):
+        await enqueue(world.conn, key)
+    await take_in(campaign)
+    batch = await campaign.claim()
+    await campaign.begin(batch, (1, 2))
+    await campaign.turn(batch, results=[Result(no, 1, "failed", reason="permanent") for no in (1, 2)])
+    assert await campaign.query("SELECT hits FROM sendonce.contacts") == [{"hits": []}]
+    assert [row.state for row in await campaign.begin(batch, (3,))] == ["sending"]

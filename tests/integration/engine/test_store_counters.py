@@ -12,7 +12,7 @@ import pytest
 from sendonce_store import actions, queue
 from sendonce_store.actions import Order, Selection, Target
 from sendonce_store.queue import LeaseLostError
-from sendonce_store.rows import Batch, Result, Unsent
+from sendonce_store.rows import Batch, Reason, Result, Unsent, Wait
 
 if TYPE_CHECKING:
     from tests.integration.engine.conftest import Campaign, World
@@ -62,14 +62,18 @@ class Walk:
         state = self.rng.choice(["sent", "pending", "failed", "uncertain"])
         if row["maybe_accepted"] and state == "failed":
             state = "uncertain"
-        reason = {"failed": "permanent", "uncertain": "unknown_outcome"}.get(state)
+        reasons: dict[str, Reason] = {"failed": "permanent", "uncertain": "unknown_outcome"}
         unknown = state == "uncertain" or (state == "pending" and self.rng.random() < 0.3)
-        return Result(row["no"], row["attempt_seq"], state, "noted", reason, delay=0.0, unknown=unknown, used=1)
+        return Result(
+            row["no"], row["attempt_seq"], state, "noted", reasons.get(state), delay=0.0, unknown=unknown, used=1
+        )
 
     async def unsent(self) -> None:
         if batch := self.batch():
             rows = await self.in_state(batch, "pending")
-            wanted = [("failed", "render_error"), ("suppressed", "unknown_timezone"), ("pending", "quiet_hours")]
+            wanted: list[tuple[str, Reason | Wait]] = [
+                ("failed", "render_error"), ("suppressed", "unknown_timezone"), ("pending", "quiet_hours"),
+            ]  # fmt: skip
             unsent = [Unsent(row["no"], *self.rng.choice(wanted), delay=0.0) for row in rows]
             await self.campaign.turn(batch, unsent=unsent)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sendonce_store import actions
-from sendonce_store.actions import Order, Selection, Target
+from sendonce_store.actions import Applied, Order, Selection, Target
 from sendonce_store.consent import Suppression, suppress
 from sendonce_store.rows import Batch, Result, Unsent
 
@@ -183,3 +184,63 @@ async def test_what_expires_at_the_deadline_goes_on_over_the_fallback_and_a_canc
     assert await other.states("Email") == {"expired": 2}
     assert set(await other.states("SMS")) <= {"pending", "expired"}
     assert len(await other.rows("SMS")) == 2
+
+
+async def _order(campaign: Campaign, order: Order) -> Applied:
+    return await actions.apply(campaign.world.conn, Target(campaign.id, "default"), order)
+
+
+async def _ended_over_both(world: World, people: int) -> Campaign:
+    """Everybody failed by mail; SMS, which came next, has ended as odd lines sent, even lines failed."""
+    campaign = await world.campaign(None, channels=["Email", "Email>SMS"])
+    both = [{"Email": f"user{line}@example.com", "SMS": f"+1500555{line:04}"} for line in range(1, people + 1)]
+    await campaign.imports([world.person(line, one) for line, one in enumerate(both, 1)])
+    every = range(1, people + 1)
+    for wanted in ("Email", "SMS"):
+        batch = await campaign.claim()
+        await campaign.begin(batch, every)
+        for no in every:
+            state = "sent" if wanted == "SMS" and no % 2 else "failed"
+            await campaign.end(batch, no, state, reason=None if state == "sent" else "permanent")
+        await campaign.release(batch)
+    return campaign
+
+
+async def test_a_limit_counts_what_is_retried_and_not_what_is_passed_over(world: World) -> None:
+    campaign = await _ended_over_both(world, people=8)
+    applied = await _order(campaign, Order("two", "Retry", Selection(["failed"], channels=["Email"], limit=2)))
+    assert [row["recipient_no"] for row in await campaign.rows() if row["state"] == "pending"] == [2, 4]
+    skipped = "2 skipped: another channel reached the person, or still may"
+    assert (applied.matched, applied.changed, applied.message) == (4, 2, f"2 of 4 deliveries changed, {skipped}")
+    rest = await _order(campaign, Order("rest", "Retry", Selection(["failed"], channels=["Email"], limit=10)))
+    assert (rest.matched, rest.changed) == (6, 2)
+
+
+async def test_a_retry_of_all_channels_opens_one_of_those_that_stand_in_for_each_other(world: World) -> None:
+    campaign = await _ended_over_both(world, people=2)
+    applied = await _order(campaign, Order("again", "Retry"))
+    assert await campaign.states("Email") == {"failed": 1, "pending": 1}
+    assert await campaign.states("SMS") == {"sent": 1, "failed": 1}
+    assert (applied.matched, applied.changed) == (3, 1)
+
+
+async def test_two_orders_do_not_open_two_channels_of_one_person(world: World) -> None:
+    campaign = await _ended_over_both(world, people=2)
+    other, target = await world.connect(), Target(campaign.id, "default")
+    async with other.transaction():
+        await actions.apply(other, target, Order("mail", "Retry", Selection(channels=["Email"])))
+        waiting = asyncio.create_task(_order(campaign, Order("text", "Retry", Selection(channels=["SMS"]))))
+        await world.blocked()
+    assert (await waiting).changed == 0
+    assert (await campaign.states("Email")).get("pending") == 1
+
+
+async def test_a_cancel_is_not_taken_back_by_a_row_that_is_passed_over(world: World) -> None:
+    campaign = await _ended_over_both(world, people=2)
+    await campaign.query(
+        "UPDATE sendonce.deliveries SET state = 'cancelled', reason = 'cancelled' WHERE channel = 'Email' AND no = 1"
+    )
+    await campaign.query("UPDATE sendonce.campaigns SET cancelled_at = now()")
+    applied = await _order(campaign, Order("again", "Retry", Selection(channels=["Email"])))
+    assert (applied.matched, applied.changed) == (2, 1)
+    assert (await campaign.record())["cancelled_at"] is not None

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections import Counter
+from pathlib import Path
 
 import psycopg
 import pytest
+from tests import earlier
 
 from sendonce_store.connection import connect
 from sendonce_store.migrate import SchemaVersionError, migrate, migrations, newest, require_current, schema_version
@@ -83,3 +87,19 @@ async def test_a_migration_that_fails_leaves_nothing(empty_dsn: str) -> None:
     await conn.execute("DROP SCHEMA sendonce CASCADE")
     await conn.close()
     assert await migrate(empty_dsn) == newest()
+
+
+def _released(folder: Path) -> dict[str, str]:
+    """The migrations of the version before, as it has them."""
+    earlier.unpack(folder, "store/sendonce_store/migrations")
+    return {path.name: path.read_text("utf-8") for path in folder.rglob("*.sql")}
+
+
+def test_released_migrations_are_as_they_were_and_no_later_one_is_corrected_by_the_next(tmp_path: Path) -> None:
+    """What is not released yet is mended where it stands: a store that is made anew runs no statement in vain."""
+    released = _released(tmp_path)
+    now = {f"{one.version:04}_{one.name}.sql": one.sql for one in migrations()}
+    assert {name: now[name] for name in released} == released
+    later = "".join(text for name, text in now.items() if name not in released)
+    made = Counter(re.findall(r"^CREATE (?:OR REPLACE )?FUNCTION (sendonce\.\w+)", later, re.MULTILINE))
+    assert [name for name, times in made.items() if times > 1] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.integration.engine.stream_cases import ADA, enqueue, standing, take_in
 
 from sendonce_store import actions, imports, ledger, stream
@@ -51,6 +52,21 @@ async def test_a_refused_recipient_is_listed_with_its_reason_and_holds_nobody_up
     assert (refused.line, refused.field, refused.excerpt) == (number, "email", "not an address")
     record = await campaign.record()
     assert (record["total"], record["rejected"], record["duplicates"]) == (1, 1, 0)
+    assert await campaign.states() == {"pending": 1}
+
+
+@pytest.mark.parametrize("value", ["1e5000", "[" * 2000 + "]" * 2000], ids=["digits", "depth"])
+async def test_what_is_json_to_the_store_and_not_to_a_worker_holds_nobody_up(world: World, value: str) -> None:
+    campaign = await standing(world)
+    recipient = '{"email": "ada@example.com", "x": ' + value + "}"
+    cursor = await world.conn.execute(
+        "SELECT sendonce.enqueue('default', 'spring', 'bad', %s::jsonb) AS no", [recipient]
+    )
+    (row,) = await cursor.fetchall()
+    await enqueue(world.conn, "good")
+    assert await take_in(campaign) == 2
+    (refused,) = await ledger.rejects(world.conn, campaign.id)
+    assert (refused.line, refused.reason.split(",")[0]) == (row["no"], "is nested too deeply")
     assert await campaign.states() == {"pending": 1}
 
 

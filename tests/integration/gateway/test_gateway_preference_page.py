@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sendonce_gateway.languages import Languages
+from sendonce_gateway.wording import ENGLISH
+
 if TYPE_CHECKING:
-    from tests.integration.gateway.conftest import Gate
+    from tests.integration.gateway.conftest import Gate, Opening
 
 ADA = "ada@example.com"
 
@@ -107,3 +112,28 @@ async def test_the_page_after_unsubscribing_leads_to_the_preferences(gate: Gate)
     assert _ticks((await gate.get(found[1])).text) == {"newsletter": False}
     # the link of a header is in logs of mail servers: it opens no preferences by itself
     assert (await gate.get((await gate.link()).replace("/u/", "/p/"))).status == 404
+
+
+async def test_pages_are_in_the_language_of_the_person_and_programs_get_english(open_gate: Opening) -> None:
+    own = replace(
+        ENGLISH,
+        language="de",
+        topics={"newsletter": "Rund & <b>"},
+        unsubscribe_title="Abmelden?",
+        preferences_saved="Gespeichert.",
+        incomplete_text="Der Link ist nicht ganz.",
+    )
+    gate = await open_gate(languages=Languages({"en": ENGLISH, "de": own}))
+    german = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
+    asked = await gate.get(await gate.link(), headers=german)
+    assert (asked.title, asked.headers["Content-Language"]) == ("Abmelden?", "de")
+    assert '<html lang="de">' in asked.text
+    assert "about “Rund &amp; &lt;b&gt;” here" in asked.text
+    path = await gate.link("preferences")
+    saved = await gate.post(path, {"known": "newsletter"}, headers=german)
+    assert "Gespeichert." in saved.text
+    assert await _topics(gate) == {"newsletter"}, "the topic has the name that it has"
+    assert "Der Link ist nicht ganz." in (await gate.get(f"/u/{'A' * 64}", headers=german)).text
+    assert (await gate.get(await gate.link(), headers={"Accept-Language": "fr"})).title == "Unsubscribe?"
+    refused = await gate.post("/v1/namespaces/shop/campaigns/c/recipients", headers=german)
+    assert json.loads(refused.text)["error"]["code"] == "unauthorized"

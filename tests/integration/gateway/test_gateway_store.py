@@ -13,14 +13,14 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from sendonce_gateway.logs import configure_logging
 from sendonce_store import tenancy
 from sendonce_store.connection import Connection, connect
+from sendonce_store.logs import configure_logging, without_words
 from sendonce_store.migrate import migrate, newest
 from sendonce_store.tenancy import Login
 
 if TYPE_CHECKING:
-    from tests.integration.gateway.conftest import Opening
+    from tests.integration.gateway.conftest import Gate, Opening
 
 # whoever has the login can do this and no more; each is a function that runs with the owner's rights
 _ALLOWED = {
@@ -108,12 +108,22 @@ async def test_without_a_store_people_are_asked_to_come_back_and_the_pod_is_not_
         assert response.status == 503
     async with gate.client.get(f"{gate.ops}/healthz") as response:
         assert response.status == 200
+    assert "sendonce_gateway_store_up 0.0" in await gate.metrics()
 
 
 async def test_with_a_store_it_is_ready(open_gate: Opening) -> None:
     gate = await open_gate()
     async with gate.client.get(f"{gate.ops}/readyz") as response:
         assert (response.status, await response.text()) == (200, "the store answers\n")
+    async with asyncio.timeout(30):
+        await _until_exposed(gate, "sendonce_gateway_store_up 1.0")
+
+
+async def _until_exposed(gate: Gate, line: str) -> None:
+    while True:
+        if line in await gate.metrics():
+            return
+        await asyncio.sleep(0.05)
 
 
 async def test_probes_and_metrics_are_not_for_the_public(open_gate: Opening) -> None:
@@ -139,7 +149,7 @@ async def test_a_bug_says_nothing_to_the_outside_and_nobody_is_in_the_log(
     stream, root = StringIO(), logging.getLogger()
     before, level = root.handlers[:], root.level
     try:
-        configure_logging("DEBUG", "json", stream)
+        configure_logging("DEBUG", "json", filters=(without_words,), stream=stream)
         answer = await gate.post(path, {"List-Unsubscribe": "One-Click"})
     finally:
         root.handlers[:], root.level = before, level

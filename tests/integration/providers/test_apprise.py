@@ -19,7 +19,7 @@ from sendonce_worker.providers.registry import build_provider
 if TYPE_CHECKING:
     from tests.integration.providers.conftest import HttpFarEnd
 
-pytest.importorskip("apprise", reason="the extra apprise is not installed")
+notify = pytest.importorskip("apprise.decorators", reason="the extra apprise is not installed").notify
 # Apprise loads its plugins at their first use; one of them imports what Python is going to drop
 pytestmark = [
     pytest.mark.asyncio(loop_factories=["uvloop"]),
@@ -89,6 +89,18 @@ async def test_a_time_out_is_unknown_and_its_thread_comes_back(
     http_far_end.respond = lambda request: OK
     async with asyncio.timeout(20):
         await provider.send(message, clear)
+    await provider.aclose()
+
+
+async def test_where_a_service_does_not_end_others_do_not_wait_for_ever(message: Message) -> None:
+    ended = threading.Event()
+    notify(on="hold")(lambda body, title, notify_type, *args, **kwargs: ended.wait(60))
+    provider = build("hold://{to}", timeoutSeconds=1, maxInFlight=1)
+    assert (await refused(provider, message)).kind is Kind.UNKNOWN
+    error = await refused(provider, message)
+    assert (error.kind, error.code, error.is_outage) == (Kind.TEMPORARY, "connect_timeout", True)
+    ended.set()
+    await provider.send(message, clear)
     await provider.aclose()
 
 

@@ -18,7 +18,7 @@ from sendonce_worker.providers.api import lines
 from sendonce_worker.providers.api.tokens import Token, Tokens
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.errors import Kind, ProviderConfigError, SendError
-from sendonce_worker.providers.http1.connection import Answer
+from sendonce_worker.providers.http1.connection import Answer, AnswerLostError
 from sendonce_worker.providers.registry import build_provider
 
 if TYPE_CHECKING:
@@ -60,6 +60,29 @@ async def test_one_token_serves_all_who_wait_for_it() -> None:
     assert grant.asked == 1
 
 
+async def test_all_who_wait_for_a_token_share_the_failure_and_the_next_one_asks_anew() -> None:
+    asked, over = 0, asyncio.Event()
+
+    async def hanging(body: bytes) -> Answer:
+        nonlocal asked
+        asked += 1
+        await over.wait()
+        raise AnswerLostError("timeout", "no answer within the time-out")
+
+    tokens = Tokens(Counter(3600), hanging)
+    waiting = [asyncio.ensure_future(tokens.get()) for _ in range(50)]
+    await asyncio.sleep(0)
+    waiting.pop().cancel()  # whoever gives up takes nobody with it
+    await asyncio.sleep(0)
+    over.set()
+    errors = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [error.code for error in errors if isinstance(error, SendError)] == ["token_failed"] * 49
+    assert asked == 1
+    with pytest.raises(SendError):
+        await tokens.get()
+    assert asked == 2
+
+
 async def test_a_fresh_token_that_is_refused_points_to_the_account_and_is_kept() -> None:
     tokens = Tokens(Counter(3600), nothing)
     token = await tokens.get()
@@ -90,7 +113,7 @@ async def test_a_token_that_ended_is_replaced_and_the_message_tried_again_later(
     ("reply", "kind"),
     [
         (Reply(503, b"busy"), Kind.TEMPORARY),
-        (Reply(429, b"slow"), Kind.TEMPORARY),
+        (Reply(429, b"slow", ("Retry-After: 90",)), Kind.RATE_LIMITED),
         (Reply(200, b"<html>"), Kind.TEMPORARY),
         (Reply(400, {"error": "invalid_grant", "error_description": "gone"}), Kind.ACCOUNT),
         (Reply(403, {"error": "access_denied"}), Kind.ACCOUNT),
@@ -106,6 +129,8 @@ async def test_without_a_token_nothing_was_accepted(
     with pytest.raises(SendError) as caught:
         await provider.send(build_message(to=face.good_to, channel="Push", **face.content), clear)
     assert caught.value.kind is kind
+    assert caught.value.is_outage is (kind is Kind.TEMPORARY), "no recipient is at fault: no attempt may be used up"
+    assert caught.value.retry_after == (90 if kind is Kind.RATE_LIMITED else None)
     assert [request.line for request in http_far_end.requests] == ["POST /token HTTP/1.1"]
     await provider.aclose()
 

@@ -51,8 +51,9 @@ async def test_the_envelope_has_size_and_addresses_and_the_mail_arrives_whole(
 ) -> None:
     accepted = await provider.send(build_message(text="one\n.two\n..three\n"), clear)
     assert accepted.detail == "250 2.0.0 Ok: queued as 4F2"
-    assert accepted.message_id == "<6f1c0f8e-5a5e-4c1b-9a3e-0123456789ab>"
     mail = smtp_far_end.mails[0]
+    assert accepted.message_id == "<6f1c0f8e-5a5e-4c1b-9a3e-0123456789ab@example.com>"
+    assert f"\r\nMessage-ID: {accepted.message_id}\r\n".encode() in mail, "by which people find it"
     assert smtp_far_end.commands[1] == f"MAIL FROM:<news@example.com> SIZE={len(mail)}"
     assert smtp_far_end.commands[2] == "RCPT TO:<ann@example.org>"
     assert mail.endswith(b"\r\n\r\none\r\n..two\r\n...three\r\n"), "leading dots are doubled on the wire"

@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.integration.conftest import create_database, drop_database
 
-from sendonce_store import console_login, console_scope
+from sendonce_store import console_login, console_scope, program_dsn
 from sendonce_store.connection import Connection, connect
 from sendonce_store.migrate import migrate, require_current
 
@@ -126,5 +126,5 @@ async def test_a_copy_of_the_database_has_a_console_of_its_own(estate: Estate, a
 
 async def test_the_address_with_its_login_is_known_from_the_databases_name(estate: Estate) -> None:
     login = await console_login.make(estate.owner)
-    found = console_login.address_with_login(estate.dsn, "p" * 40)
+    found = program_dsn.address_with_login("console", estate.dsn, "p" * 40)
     assert f"user={login.role}" in found

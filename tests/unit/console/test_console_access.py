@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from unittest.mock import Mock
+from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 from multidict import CIMultiDict
+from prometheus_client import CollectorRegistry
 
 from sendonce_console.access.forms import Forms
 from sendonce_console.access.kubernetes import KubernetesDoor, Tries
+from sendonce_console.access.local import LocalDoor
 from sendonce_console.access.reviews import Remembered
 from sendonce_console.access.sessions import Sessions
 from sendonce_console.access.sign_in import own_page
+from sendonce_console.metrics import ConsoleMetrics
 from sendonce_console.settings import ConsoleSettings, read_settings
 from sendonce_console.web.problems import ProblemError
 from sendonce_console.web.templating import address
@@ -31,6 +36,12 @@ def request_with(cookies: dict[str, str], **headers: str) -> web.Request:
 
 def cookies_of(response: web.Response) -> dict[str, str]:
     return {name: morsel.value for name, morsel in response.cookies.items() if morsel.value}
+
+
+def door_of(reviews: Any) -> KubernetesDoor:
+    """A door behind one proxy, with metrics of its own."""
+    settings = ConsoleSettings(dsn="", key=KEY, proxy_hops=1)
+    return KubernetesDoor(reviews, settings, ConsoleMetrics(CollectorRegistry()))
 
 
 def test_an_address_waits_after_so_many_tries_and_others_do_not() -> None:
@@ -56,9 +67,29 @@ def test_all_together_wait_when_many_addresses_try() -> None:
 
 
 def test_who_tries_is_who_our_proxy_saw_and_not_what_the_caller_wrote() -> None:
-    door = KubernetesDoor(Mock(), ConsoleSettings(dsn="", key=KEY, proxy_hops=1))
+    door = door_of(Mock())
     lines = CIMultiDict([("X-Forwarded-For", "9.9.9.9"), ("X-Forwarded-For", "192.0.2.1")])
     assert door.caller(make_mocked_request("GET", "/", headers=lines)) == "192.0.2.1"
+
+
+@pytest.mark.parametrize("token", ["\udcff\udcfe", "é", "x" * 20_000, ""])
+async def test_what_can_be_no_token_is_refused_as_a_wrong_one_and_nobody_is_asked(token: str) -> None:
+    reviews = Mock()
+    door = door_of(reviews)
+    reviews.who = AsyncMock(return_value=None)
+    with pytest.raises(ProblemError) as refused:
+        await door.identify(make_mocked_request("GET", "/"), token)
+    assert refused.value.status == 401
+    assert reviews.who.await_count == (token == "")
+
+
+async def test_bytes_that_are_no_text_let_nobody_in_and_break_nothing() -> None:
+    # as aiohttp gives them; its own mocked request can't have them
+    wild = Mock(host="localhost", cookies={}, headers={"Authorization": "Bearer \udcff"})
+    assert await LocalDoor("t").admit(wild) is None
+    forms = Forms(KEY, local=True)
+    with pytest.raises(ProblemError, match="403"):
+        forms.check(request_with({forms.cookie: "s" * 32}), "\udcff")
 
 
 def test_a_session_is_sealed_and_one_of_another_key_or_too_old_is_none() -> None:
@@ -145,12 +176,17 @@ def test_settings_are_read_and_what_is_wrong_is_named(tmp_path: Path) -> None:
         "https://n.example.com"
     )
     assert read_settings({"SENDONCE_DSN": "x"}).key != read_settings({"SENDONCE_DSN": "x"}).key
+    assert (read_settings({"SENDONCE_DSN": "x"}).ops_port, found.log_style, found.log_level) == (9090, "json", "INFO")
+    off = read_settings({"SENDONCE_DSN": "x", "SENDONCE_OPS_PORT": "", "SENDONCE_LOG_FORMAT": "plain"})
+    assert (off.ops_port, off.log_style) == (None, "console")
     (tmp_path / "short").write_text("short")
     for env, said in (
         ({}, "SENDONCE_DSN is not set"),
         ({"SENDONCE_DSN": "x", "SENDONCE_CONSOLE_KEY_FILE": str(tmp_path / "short")}, "has 5 bytes"),
         ({"SENDONCE_DSN": "x", "SENDONCE_CONSOLE_KEY_FILE": str(tmp_path / "none")}, "can't be read"),
         ({"SENDONCE_DSN": "x", "SENDONCE_CONSOLE_LEVERS": "perhaps"}, "neither true nor false"),
+        ({"SENDONCE_DSN": "x", "SENDONCE_LOG_LEVEL": "loud"}, "SENDONCE_LOG_LEVEL: 'LOUD' is unknown"),
+        ({"SENDONCE_DSN": "x", "SENDONCE_OPS_PORT": "ops"}, "SENDONCE_OPS_PORT: 'ops' is not a number"),
         ({"SENDONCE_DSN": "x", "SENDONCE_CONSOLE_RIGHTS_SECONDS": "60"}, "not a number from 0 to 10"),
         ({"SENDONCE_DSN": "x", "SENDONCE_GATEWAY_URL": "n.example.com"}, "SENDONCE_GATEWAY_URL:"),
         ({"SENDONCE_CONSOLE_PASSWORD_FILE": str(key)}, "SENDONCE_STORE_ADDRESS is not set"),
@@ -158,6 +194,16 @@ def test_settings_are_read_and_what_is_wrong_is_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(SettingsError, match=said):
             read_settings(env)
+
+
+def test_the_page_of_the_docs_names_every_setting() -> None:
+    root = Path(__file__).resolve().parents[3]
+    read = set(re.findall(r'"(SENDONCE_\w+)"', (root / "console/sendonce_console/settings.py").read_text("utf-8")))
+    told = set(re.findall(r"`(SENDONCE_\w+)`", (root / "docs/console.md").read_text("utf-8")))
+    # of all programs alike (store/sendonce_store/environment.py), and of those with a login of their own
+    shared = {"SENDONCE_DSN", "SENDONCE_DSN_FILE", "SENDONCE_GATEWAY_URL", "SENDONCE_LOG_FORMAT", "SENDONCE_LOG_LEVEL"}
+    login = {"SENDONCE_CONSOLE_PASSWORD_FILE", "SENDONCE_STORE_ADDRESS"}
+    assert read | shared | login == told
 
 
 def test_who_applied_an_object_is_its_annotation_or_the_tool_that_wrote_its_spec_last() -> None:

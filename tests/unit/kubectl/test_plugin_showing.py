@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sendonce_kubectl.showing import Columns, as_json, as_yaml, clean, duration, table
+from sendonce_kubectl.showing import Columns, as_json, as_yaml, clean, duration, names, table
 from sendonce_kubectl.standing import detail, is_stopped, is_unfinished, row, titles
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
@@ -50,6 +50,12 @@ def test_columns_of_a_table_without_end_grow_with_what_comes() -> None:
     assert columns.line(["a", 1]) == "a         1"
     assert columns.line(["a-long-name", 1]) == "a-long-name   1"
     assert columns.line(["b", 2]) == "b             2"
+
+
+def test_names_are_those_that_other_commands_take() -> None:
+    people = {"items": [{"recipient": "customer-4711", "channel": "Email"}, {"recipient": "line:12"}], "next": None}
+    assert names(people, "recipient") == ["recipient/customer-4711", "recipient/line:12"]
+    assert names(campaign(), "notificationcampaign.sendonce.dev") == ["notificationcampaign.sendonce.dev/spring"]
 
 
 def test_nothing_that_a_terminal_obeys_is_printed() -> None:

@@ -122,3 +122,19 @@ def test_a_record_that_is_gone_is_told_from_one_that_never_was() -> None:
         assert found is not None
         assert (found.reason, found.stalled) == ("LedgerMissing", True)
         assert words in found.message
+
+
+def test_an_object_that_has_started_had_a_record_also_without_its_annotation() -> None:
+    begun = replace(SUBJECT, status=CampaignStatus(start_time=NOW))
+    found = refusal.ledger_missing(begun, "mine", "spring")
+    assert found is not None
+    assert (found.reason, found.stalled) == ("LedgerMissing", True)
+    assert "another store: it has started" in found.message
+
+
+@pytest.mark.parametrize(("said", "fits"), [(None, True), ("mine", True), ("other", False)])
+def test_a_row_is_not_gone_on_with_where_another_store_has_sent_since(said: str | None, fits: bool) -> None:
+    subject = replace(SUBJECT, annotations={LEDGER_ANNOTATION: said} if said else {})
+    found = refusal.begun_elsewhere(subject, "mine", "spring")
+    assert (found is None) == fits
+    assert found is None or (found.reason, found.stalled) == ("LedgerMissing", True)

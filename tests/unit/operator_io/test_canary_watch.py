@@ -50,6 +50,14 @@ def test_what_is_gone_from_the_list_is_not_waited_for() -> None:
     assert canary.age(now=80.0) == 0
 
 
+def test_the_end_of_an_object_that_was_made_again_comes_late_and_says_nothing_of_the_new_one() -> None:
+    canary = Canary()
+    canary.hear(KIND, body("a", 9), gone=False)
+    canary.hear(KIND, body("a", 8), gone=True)
+    canary.compare(KIND, {key("a"): 9}, now=10.0)
+    assert canary.age(now=1000.0) == 0
+
+
 def test_an_older_version_does_not_stand_for_a_newer_one() -> None:
     canary = Canary()
     canary.compare(KIND, {key("a"): 9}, now=10.0)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from tests.operator_cases.situations import sending
 from tests.unit.operator_io.conftest import PROVIDER_BODY, Recorder
 
+from sendonce_operator.cluster import Object
+from sendonce_operator.decisions.status import status
 from sendonce_operator.deployments import deploy
 from sendonce_operator.objects import PROVIDER, Campaign, key_of
 from sendonce_operator.runtime import Runtime, Tracked
@@ -52,3 +57,23 @@ def test_a_status_is_made_with_the_pace_of_the_providers(runtime: Runtime, campa
     runtime.watched.note(PROVIDER, PROVIDER_BODY)
     situation = situation_of(runtime, campaign, Tracked(campaign.subject.uid), None)
     assert [provider.per_second for provider in situation.providers] == [5.0]
+
+
+async def test_a_deployment_of_somebody_else_is_left_alone_and_the_status_says_so(
+    runtime: Runtime, campaign: Campaign, cluster: Recorder
+) -> None:
+    runtime.watched.note(PROVIDER, PROVIDER_BODY)
+    theirs: Object = {"metadata": {"name": "sendonce-spring", "uid": "theirs"}, "spec": {"replicas": 1}}
+    cluster.live = theirs
+    await deploy(runtime, campaign, 2)
+    assert cluster.writes == []
+    tracked = runtime.track(campaign)
+    assert tracked.name_taken is not None
+    tracked.name_taken -= timedelta(minutes=1)
+    wire = status(situation_of(runtime, campaign, tracked, sending(workers_alive=0)))
+    stalled = next(one for one in wire["conditions"] if one["type"] == "Stalled")
+    assert stalled["reason"] == "WorkersUnavailable"
+    assert stalled["message"].startswith("Deployment sendonce-spring is there already")
+    cluster.live = None
+    await deploy(runtime, campaign, 2)
+    assert tracked.name_taken is None

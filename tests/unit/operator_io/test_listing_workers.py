@@ -68,3 +68,57 @@ async def test_a_deployment_that_the_watch_does_not_show_is_noticed_and_taken_in
     lists.lists[listing(DEPLOYMENT)] = []
     await resync_workers(runtime)
     assert age(runtime) == 0, "one that is gone is waited for no longer"
+
+
+async def test_a_deployment_whose_deletion_the_watch_missed_is_known_no_longer() -> None:
+    lists = Lists()
+    runtime = operator(lists)
+    lists.lists[listing(DEPLOYMENT)] = [worker("spring", 7)]
+    await resync_workers(runtime)
+    lists.lists[listing(DEPLOYMENT)] = []
+    runtime.touched.clear()
+    await resync_workers(runtime)
+    assert runtime.watched.deployments == {}, "it would never be made again"
+    assert [key.name for key in runtime.touched] == ["spring"]
+
+
+async def test_a_pod_whose_deletion_the_watch_missed_troubles_nobody() -> None:
+    runtime = operator(Lists())
+    runtime.watched.note_deployment(worker("spring", 1))
+    waiting = {"state": {"waiting": {"reason": "ImagePullBackOff", "message": "m"}}}
+    pod = {**worker("spring-1", 2), "status": {"containerStatuses": [waiting]}}
+    pod["metadata"]["creationTimestamp"] = "2026-11-01T10:00:00Z"
+    runtime.watched.note_pod(pod)
+    (key,) = runtime.watched.deployments
+    assert runtime.watched.workforce(key).trouble is not None
+    lists: Any = runtime.cluster
+    lists.lists[listing(DEPLOYMENT)] = [worker("spring", 1)]
+    await resync_workers(runtime)
+    assert runtime.watched.workforce(key).trouble is None
+
+
+async def test_what_came_while_the_lists_were_read_is_not_taken_for_gone() -> None:
+    lists = Lists()
+    runtime = operator(lists)
+
+    class Slow(Lists):
+        async def get(self, path: str, query: Mapping[str, str]) -> Object:
+            answer = await lists.get(path, query)
+            if path == listing(DEPLOYMENT):
+                runtime.watched.note_deployment(worker("spring", 9))
+            return answer
+
+    standing_in: Any = Slow()
+    runtime.cluster = standing_in
+    await resync_workers(runtime)
+    assert [body["metadata"]["uid"] for body in runtime.watched.deployments.values()] == ["spring"]
+
+
+async def test_what_is_gone_is_not_remembered_by_the_canary_either() -> None:
+    lists = Lists()
+    runtime = operator(lists)
+    for no in range(3):
+        runtime.canary.hear(POD, worker(f"spring-{no}", no + 1), gone=False)
+    lists.lists[listing(POD)] = [worker("spring-2", 3)]
+    await resync_workers(runtime)
+    assert [key.name for key in runtime.canary.heard] == ["spring-2"]

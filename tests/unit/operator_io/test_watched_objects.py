@@ -123,6 +123,7 @@ def pod(name: str, *, label: bool = True, waiting: str | None = None) -> dict[st
         "metadata": {
             "name": name,
             "namespace": "default",
+            "uid": name,
             "labels": {CAMPAIGN_LABEL: "spring"} if label else {},
             "creationTimestamp": "2026-11-01T10:00:00Z",
         },
@@ -150,3 +151,15 @@ def test_a_campaigns_workers_are_those_of_its_label(watched: Watched) -> None:
     assert watched.workforce(KEY).trouble is None
     watched.note_deployment(deployment(3, 1), gone=True)
     assert watched.workforce(KEY).desired == 0
+
+
+def test_the_end_of_an_object_that_was_made_again_may_come_late(watched: Watched) -> None:
+    watched.note(CAMPAIGN, body(10, uid="old"))
+    watched.note(CAMPAIGN, body(12, uid="new"))
+    assert watched.note(CAMPAIGN, body(11, uid="old"), gone=True) is not None
+    assert version(watched) == "12"
+    new = deployment(3, 1)
+    new["metadata"]["uid"] = "new"
+    watched.note_deployment(new)
+    watched.note_deployment(deployment(1, 1), gone=True)
+    assert watched.workforce(KEY).desired == 3

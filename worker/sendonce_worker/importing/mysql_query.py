@@ -7,7 +7,7 @@ it stands in an error.
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -19,7 +19,7 @@ from .columns import Columns
 from .errors import SourceUnreadableError
 from .mysql_dsn import MYSQL_DSN_FIELD, connect_options
 from .preamble import check_columns
-from .query import json_number
+from .query import json_number, json_text
 
 MYSQL_QUERY_FIELD = "spec.recipients.mysql.query"
 _ROWS_AT_ONCE = 5000
@@ -60,8 +60,8 @@ class _Rows(SSCursor):
 async def read_mysql(dsn: str, query: str, channels: Collection[str]) -> AsyncGenerator[list[dict[str, object]], None]:
     """The rows of one SELECT, in blocks, as mappings of JSON values.
 
-    DECIMAL becomes an integer or a float, dates ISO 8601, TIME its text; BLOB and BINARY are refused. Raises
-    `SourceUnreadableError`, `MissingColumnError` (also when there is no row).
+    DECIMAL becomes an integer or a float, dates and TIME ISO 8601 (one above 24 hours as MySQL writes it); BLOB and
+    BINARY are refused. Raises `SourceUnreadableError`, `MissingColumnError` (also when there is no row).
     """
     connection = await _connect(dsn)
     cursor = connection.cursor(_Rows)
@@ -102,19 +102,31 @@ def _described(cursor: _Rows, channels: Collection[str]) -> Columns:
 
 
 def _mapping(columns: Columns, row: tuple[Any, ...]) -> dict[str, object]:
-    return {name: _json_value(value, name) for name, value in zip(columns.names, row, strict=True)}
+    return {name: json_value(value, name) for name, value in zip(columns.names, row, strict=True)}
 
 
-def _json_value(value: object, column: str) -> object:
-    if value is None or isinstance(value, str | int):
+def json_value(value: object, column: str) -> object:
+    """A value of PyMySQL as JSON has it. Raises `SourceUnreadableError`."""
+    if value is None or isinstance(value, int):
         return value
+    if isinstance(value, str):
+        return json_text(value, column, MYSQL_QUERY_FIELD)
     if isinstance(value, bytes):
         raise SourceUnreadableError(MYSQL_QUERY_FIELD, f"column {column} holds bytes; convert it to text in the query")
     if isinstance(value, Decimal | float):
         return json_number(value)
     if isinstance(value, datetime | date):
         return value.isoformat()
-    return str(value)
+    return _time(value) if isinstance(value, timedelta) else str(value)
+
+
+def _time(span: timedelta) -> str:
+    """`09:00:00`, as MySQL writes a TIME and ISO 8601 has it: Python's own text is 9:00:00."""
+    seconds, fraction = divmod(abs(span), timedelta(seconds=1))
+    minutes, second = divmod(seconds, 60)
+    text = f"{minutes // 60:02}:{minutes % 60:02}:{second:02}"
+    micros = f".{fraction.microseconds:06}" if fraction else ""
+    return f"{'-' if span < timedelta(0) else ''}{text}{micros}"
 
 
 def _failed(error: pymysql.MySQLError) -> SourceUnreadableError:

@@ -95,11 +95,11 @@ def _mapping(columns: Columns, row: TupleRow) -> dict[str, object]:
 
 def _json_value(value: object, column: str) -> object:
     if isinstance(value, str):
-        return _text(value, column)
+        return json_text(value, column, QUERY_FIELD)
     if isinstance(value, bytes):
         raise SourceUnreadableError(QUERY_FIELD, f"column {column} is of type bytea; encode or cast it to text")
     if isinstance(value, dict):
-        return {_text(str(key), column): _json_value(item, column) for key, item in value.items()}
+        return {json_text(str(key), column, QUERY_FIELD): _json_value(item, column) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_json_value(item, column) for item in value]
     if isinstance(value, Decimal | float):
@@ -109,8 +109,11 @@ def _json_value(value: object, column: str) -> object:
     return value if type(value) in _PLAIN else str(value)
 
 
-def _text(value: str, column: str) -> str:
-    """Text inside a value of type json, which is not checked as jsonb and text are."""
+def json_text(value: str, column: str, field: str) -> str:
+    """Text that the store can keep. PostgreSQL's type json is not checked as jsonb is, nor are MySQL's texts.
+
+    Raises `SourceUnreadableError`.
+    """
     try:
         value.encode()
         valid = "\x00" not in value
@@ -118,8 +121,8 @@ def _text(value: str, column: str) -> str:
         valid = False
     if valid:
         return value
-    problem = f"column {column} holds a NUL or half of a surrogate pair inside its json; remove it in the query"
-    raise SourceUnreadableError(QUERY_FIELD, problem)
+    problem = f"column {column} holds a NUL or half of a surrogate pair in its text; remove it in the query"
+    raise SourceUnreadableError(field, problem)
 
 
 def json_number(value: Decimal | float) -> object:

@@ -78,7 +78,8 @@ def _smtp_row(rule: Rule) -> tuple[str, ...]:
     stages = "any" if rule.stages == frozenset(Stage) else ", ".join(stage for stage in Stage if stage in rule.stages)
     codes = ", ".join(code + "yz"[: 3 - len(code)] for code in rule.codes)
     words = f"`{rule.words.pattern}`".replace("|", "\\|") if rule.words else ""
-    return stages, codes, ", ".join(rule.enhanced), words, str(rule.kind), rule.why
+    enhanced = ", ".join(rule.enhanced) or (rule.besides and f"none of {', '.join(rule.besides)}") or ""
+    return stages, codes, enhanced, words, str(rule.kind), rule.why
 
 
 def _row(kind: ProviderType) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
+from sendonce_store.masking import mask
 from sendonce_store.pace import OUTAGE_CODES
 
 MAX_WORDS = 500
@@ -39,18 +40,19 @@ class Kind(StrEnum):
 class SendError(Exception):
     """A hand-off that did not end in a known acceptance.
 
-    ``code`` is short and stable (``"550"``, ``"5.1.1"``, ``"timeout"``), ``message`` the far end's own
-    words on one line and clipped to 500 characters, ``retry_after`` seconds the far end asked to wait.
+    ``code`` is short and stable (``"550"``, ``"5.1.1"``, ``"timeout"``) and names nobody: deliveries are grouped by it,
+    and whoever may see campaigns may see it. ``message`` is the far end's own words on one line and clipped to 500
+    characters, ``retry_after`` seconds the far end asked to wait.
     """
 
     kind: ClassVar[Kind]
 
     def __init__(self, code: str, message: str, retry_after: float | None = None) -> None:
         """Keep the words on one line; they end up in logs, events and tables."""
-        self.code = code
+        self.code = mask(code)
         self.message = one_line(message)
         self.retry_after = retry_after
-        super().__init__(f"{code}: {self.message}")
+        super().__init__(f"{self.code}: {self.message}")
 
     @property
     def is_outage(self) -> bool:

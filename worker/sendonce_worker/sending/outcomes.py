@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from sendonce_store.rows import Repeats, Result
+from sendonce_store.rows import Reason, Repeats, Result
 from sendonce_worker.metrics import Outcome
 from sendonce_worker.providers.base import Accepted
 from sendonce_worker.providers.errors import Kind, SendError
@@ -104,7 +104,7 @@ def _unknown(attempt: Attempt, error: SendError, rules: Rules, rng: random.Rando
     return _again(attempt, error, "unknown", delay, used=1, unknown=True)
 
 
-def _final(attempt: Attempt, error: SendError, reason: str, outcome: str = "permanent") -> Result:
+def _final(attempt: Attempt, error: SendError, reason: Reason, outcome: str = "permanent") -> Result:
     """Refused for good; after an attempt with an unknown outcome that does not prove the earlier one was not taken."""
     state = "uncertain" if attempt.maybe_accepted else "failed"
     return Result(

@@ -26,14 +26,21 @@ async def test_figures_change_without_reloading_and_the_focus_stays(look: Look, 
         assert seen.said == []
 
 
-async def test_a_console_that_is_away_is_told_and_comes_back_by_itself(look: Look) -> None:
+async def test_what_is_away_is_told_and_comes_back_by_itself(look: Look) -> None:
     async def away(route: Route) -> None:
         await route.abort()
+
+    async def without_database(route: Route) -> None:
+        await route.fulfill(status=503, body="<title>The database can't be reached</title>")
 
     async with look("/ns/shop/campaigns/spring") as seen:
         await seen.page.route("**/*", away)
         notice = seen.page.locator("#offline")
-        await expect(notice).to_contain_text("can't be reached")
+        await expect(notice).to_contain_text("The console can't be reached")
+        await seen.page.unroute("**/*")
+        await seen.page.route("**/*", without_database)
+        await seen.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # it looks at once
+        await expect(notice).to_contain_text("The console answers")
         await seen.page.unroute("**/*")
         await expect(notice).to_be_hidden()
 

@@ -23,7 +23,7 @@ from tests.integration.gateway.receipts.conftest import place_of
 from tests.unit.gateway.receipts_senders import CERTIFICATE_URL, PUBLIC, TOPIC, Ses, Told, certificate, rsa_key
 
 from sendonce_gateway.answering import answer
-from sendonce_gateway.metrics import GatewayMetrics
+from sendonce_gateway.languages import Languages
 from sendonce_gateway.problems import Problem
 from sendonce_gateway.receipts.counting import ReceiptMetrics
 from sendonce_gateway.receipts.desk import Desk
@@ -138,7 +138,7 @@ async def test_what_amazon_brings_is_believed_and_a_subscription_is_confirmed_on
     settings = GatewaySettings(make_conninfo(world.dsn, user=login.role, password=login.password), PUBLIC)
     pool, registry, sender = Pool(settings), CollectorRegistry(), Ses()
     desk = Desk(pool, settings, SecretFolder(tmp_path), aws.fetching(), ReceiptMetrics(registry))
-    app = web.Application(middlewares=[answer(GatewayMetrics(registry))], client_max_size=0)
+    app = web.Application(middlewares=[answer(Languages())], client_max_size=0)
     app.router.add_post("/receipts/{namespace}/{kind}/{provider}", desk.take)
     runner = web.AppRunner(app)
     await pool.open()

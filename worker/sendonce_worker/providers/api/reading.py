@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from sendonce_worker.providers.http1.connection import Answer
 
 _NOTHING: Mapping[str, object] = {}
+# thirty years
+_MOST_SECONDS = 1e9
 
 
 def json_object(answer: Answer) -> Mapping[str, object]:
@@ -49,6 +51,8 @@ def text(node: object, *path: str | int) -> str:
 
 
 def seconds(node: object, *path: str | int) -> float | None:
-    """Return the number at a path; None where there is none."""
+    """Return the number at a path; None where there is none, or one that is no time (NaN, 1e999)."""
     found = member(node, *path)
-    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
+    if not isinstance(found, (int, float)) or isinstance(found, bool):
+        return None
+    return float(found) if -_MOST_SECONDS < found < _MOST_SECONDS else None

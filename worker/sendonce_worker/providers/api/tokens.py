@@ -51,18 +51,22 @@ class Tokens:
         """``post`` sends a form to the grant's URL once."""
         self._grant = grant
         self._post = post
-        self._lock = asyncio.Lock()
+        self._asking: asyncio.Task[str] | None = None
         self._token = ""
         self._since = self._until = 0.0
 
     async def get(self) -> str:
-        """Return a token. Raises ``SendError``; whatever it is, no message was accepted."""
-        async with self._lock:
-            now = asyncio.get_running_loop().time()
-            if now >= self._until:
-                token = await self._ask()
-                self._token, self._since, self._until = token.value, now, now + max(token.seconds - MARGIN, 1.0)
-            return self._token
+        """Return a token. Raises ``SendError``; whatever it is, no message was accepted.
+
+        All who wait for one answer share it, a failure too: where asking hangs, they wait for one time-out, and not for
+        one each.
+        """
+        if self._asking is None:
+            if asyncio.get_running_loop().time() < self._until:
+                return self._token
+            self._asking = asyncio.create_task(self._renewed())
+            self._asking.add_done_callback(self._answered)
+        return await asyncio.shield(self._asking)
 
     def drop(self, token: str) -> bool:
         """Forget a token that was refused, unless it is fresh: then it is not its age. True: another may do."""
@@ -71,6 +75,17 @@ class Tokens:
                 return False
             self._until = 0.0
         return True
+
+    async def _renewed(self) -> str:
+        now = asyncio.get_running_loop().time()
+        token = await self._ask()
+        self._token, self._since, self._until = token.value, now, now + max(token.seconds - MARGIN, 1.0)
+        return token.value
+
+    def _answered(self, task: asyncio.Task[str]) -> None:
+        self._asking = None
+        if not task.cancelled():
+            task.exception()  # looked at, else asyncio complains of one that nobody waited for
 
     async def _ask(self) -> Token:
         try:

@@ -18,7 +18,12 @@ from sendonce_worker.providers.api.base import SECRET_FIELD, Credentials
 from sendonce_worker.providers.api.bodies import needed_text
 from sendonce_worker.providers.api.facts import Facts
 from sendonce_worker.providers.base import Accepted, Clearance, Message
-from sendonce_worker.providers.errors import PermanentSendError, ProviderConfigError, UnknownOutcomeError
+from sendonce_worker.providers.errors import (
+    PermanentSendError,
+    ProviderConfigError,
+    TemporarySendError,
+    UnknownOutcomeError,
+)
 
 LONGEST = 32_768
 MOST_THREADS = 32
@@ -60,7 +65,7 @@ class AppriseProvider:
         """Try once; see ``Provider.send``."""
         words = needed_text(message.content.text, LONGEST, "Apprise")
         service = self._service(message.to)
-        await self._free.acquire()
+        await self._wait_for_a_thread()
         try:
             clearance()
             work = asyncio.get_running_loop().run_in_executor(
@@ -75,6 +80,15 @@ class AppriseProvider:
     async def aclose(self) -> None:
         """Take no more; threads that are under way end by themselves, at the latest after the time-out."""
         self._threads.shutdown(wait=False)
+
+    async def _wait_for_a_thread(self) -> None:
+        """Services that do not end hold their threads: nobody waits for one longer than the time-out."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._free.acquire()
+        except TimeoutError as error:
+            words = "all threads are busy with messages that do not end"
+            raise TemporarySendError("connect_timeout", words) from error
 
     def _service(self, to: str) -> Any:  # noqa: ANN401 - a class of a library that need not be there
         service = self._library.Apprise.instantiate(self._url.replace(TO, quote(to, safe="")), asset=self._asset)

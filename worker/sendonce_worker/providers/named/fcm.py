@@ -59,9 +59,12 @@ class ServiceAccount:
             return Token(token, lasts)
         words = f"{text(found, 'error')} {text(found, 'error_description')}".strip()
         error = classify(_TOKEN_TABLE, answer, Reading(text(found, "error"), words))
-        if isinstance(error, Accepted) or error.kind is not Kind.ACCOUNT:
+        if isinstance(error, Accepted):
             return send_error(Kind.TEMPORARY, "token_failed", f"no access token: {answer.status} {words}")
-        return error
+        if error.kind is Kind.ACCOUNT:
+            return error
+        kind = Kind.RATE_LIMITED if error.kind is Kind.RATE_LIMITED else Kind.TEMPORARY
+        return send_error(kind, "token_failed", f"no access token: {error.message}", error.retry_after)
 
 
 class Fcm(Api):

@@ -18,6 +18,7 @@ from sendonce_worker.providers.http1.statuses import ACCEPTED
 
 LONGEST = 5000
 _TAKEN = b"x-line-accepted-request-id"
+_KNOWN = "already_accepted"
 
 
 class Line(Api):
@@ -27,7 +28,7 @@ class Line(Api):
         title="LINE",
         credentials=("channelAccessToken",),
         keys="`X-Line-Retry-Key`, on the first attempt too, kept for 24 hours, used for 23: a repeat answers "
-        "409, which is `sent`.",
+        "409 with `x-line-accepted-request-id`, which is `sent`.",
         before="4xx but 409; 429 says that nobody was sent to.",
         batch="`multicast` is not used: one key for all, and it does not tell recipients apart.",
         sizes="5,000 UTF-16 units of text.",
@@ -37,7 +38,7 @@ class Line(Api):
         source="developers.line.biz (retrying API requests, handling 429 errors, reference)",
     )
     table: ClassVar[tuple[Row, ...]] = (
-        Row(ACCEPTED, "an earlier attempt with this key was accepted", status=(409,)),
+        Row(ACCEPTED, "an earlier attempt with this key was accepted: LINE names it", status=(409,), code=_KNOWN),
         Row(S, "the month's messages are used up", status=(429,), words="monthly limit"),
         Row(W, "too many requests, nobody was sent to", status=(429,)),
         Row(S, "the token, or a right that the channel has not", status=(401, 403)),
@@ -68,7 +69,8 @@ class Line(Api):
             return Reading(accepted=True, message_id=text(found, "sentMessages", 0, "id"))
         details = text(found, "details", 0, "message")
         words = f"{text(found, 'message')} {details}".strip()
-        return Reading("", words, message_id=answer.header(_TAKEN))
+        earlier = answer.header(_TAKEN)
+        return Reading(_KNOWN if earlier else "", words, message_id=earlier)
 
 
 API = Line

@@ -33,7 +33,7 @@ class Slack(Api):
         source="slack_sdk 3.48, docs.slack.dev/apis/web-api/rate-limits",
     )
     table: ClassVar[tuple[Row, ...]] = (
-        Row(W, "too many requests", code="rate_?limited"),
+        Row(W, "too many requests, or messages of the workspace", code="rate_?limited|message_limit_exceeded"),
         Row(W, "too many requests", status=(429,)),
         Row(
             U,
@@ -74,7 +74,8 @@ class Slack(Api):
         channel, moment = text(found, "channel"), text(found, "ts")
         if answer.status == 200 and member(found, "ok") is True and moment:  # noqa: PLR2004 - HTTP
             return Reading(accepted=True, message_id=f"{channel}:{moment}")
-        error = text(found, "error")
+        # without `ok: false` it is not Slack that says so
+        error = text(found, "error") if member(found, "ok") is False else ""
         needs = text(found, "needed")
         return Reading(error, f"{error}, needed: {needs}" if needs else error)
 

@@ -16,6 +16,8 @@ from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.http1.connection import Answer
 
 LONGEST = 3200
+_OPEN = frozenset({"0", "5", ""})
+"""States of a part that was taken, or of which nobody knows."""
 
 
 class Vonage(Api):
@@ -24,7 +26,7 @@ class Vonage(Api):
     facts: ClassVar[Facts] = Facts(
         title="Vonage",
         credentials=("apiKey", "apiSecret"),
-        keys="None are known: a lost answer is `uncertain`, and so are parts of which only some were taken.",
+        keys="None are known: a lost answer is `uncertain`, and so are parts of which some may have been taken.",
         before="Any status but 0 and 5 for all parts.",
         batch="There is none.",
         sizes="3,200 characters (bound of ours; each part of 153 or 67 is paid for).",
@@ -34,7 +36,7 @@ class Vonage(Api):
         source="developer.vonage.com/en/api-errors/sms, vonage-sms 1.2.0",
     )
     table: ClassVar[tuple[Row, ...]] = (
-        Row(U, "some parts were taken and others not", code="partial"),
+        Row(U, "some parts were taken, or may have been, and others not", code="partial"),
         Row(W, "too many requests", code="1|10"),
         Row(W, "too many requests", status=(429,)),
         Row(U, "an error inside Vonage: it does not say when", code="5"),
@@ -73,8 +75,8 @@ class Vonage(Api):
             return Reading(accepted=True, message_id=text(found, "messages", 0, "message-id"))
         wrong = next((no for no, state in enumerate(states) if state != "0"), 0)
         words = text(found, "messages", wrong, "error-text")
-        code = "partial" if "0" in states else (states[wrong] if states else "")
-        return Reading(code, words)
+        partial = len(set(states)) > 1 and not _OPEN.isdisjoint(states)
+        return Reading("partial" if partial else (states[wrong] if states else ""), words)
 
 
 API = Vonage

@@ -45,7 +45,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row: every part that is given must match. ``codes`` are prefixes of the three digits."""
+    """One row: every part that is given must match. ``codes`` are prefixes of the three digits.
+
+    ``besides``: enhanced codes of which the row does not speak, whatever the words are.
+    """
 
     kind: Kind
     why: str
@@ -53,6 +56,7 @@ class Rule:
     codes: tuple[str, ...] = ("4", "5")
     enhanced: tuple[str, ...] = ()
     words: re.Pattern[str] | None = None
+    besides: tuple[str, ...] = ()
 
     def matches(self, stage: Stage, code: str, enhanced: str, text: str) -> bool:
         """Say whether the row speaks of this reply."""
@@ -60,6 +64,7 @@ class Rule:
             stage in self.stages
             and code.startswith(self.codes)
             and (not self.enhanced or _is_under(enhanced, self.enhanced))
+            and not _is_under(enhanced, self.besides)
             and (self.words is None or self.words.search(text) is not None)
         )
 
@@ -79,9 +84,10 @@ _MAILBOX_FULL = _words(
     r"(mailbox|inbox|account|user|recipient)('s)?( storage)?( is)? (full|over ?quota|over its quota|out of storage)",
     r"quota exceeded \(mailbox for user",
 )
-_ACCOUNT = _words(
-    r"maximum credits exceeded", r"unusual rate of unsolicited mail", r"(sending|account).{0,20}suspended"
-)
+_RECIPIENT = ("5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1")
+"""Enhanced codes that speak of one recipient: no such mailbox or domain, moved, takes no mail, disabled."""
+_ACCOUNT = _words(r"maximum credits exceeded", r"(sending|account).{0,20}suspended")
+_REPUTATION = _words(r"unusual rate of unsolicited mail")
 _THROTTLED = _words(
     r"temporarily rate limited",
     r"try again (slower|later,? too many)",
@@ -92,22 +98,30 @@ _THROTTLED = _words(
     r"connection (frequency|rate) (is )?limit",
     r"maximum sending rate",
     r"(daily|hourly|monthly|sending|message|submission|outgoing)[\w ]{0,40} quota[\w ]{0,40} exceeded",
-    r"exceeded[\w ]{0,40} (sending|message|daily|hourly)[\w ]{0,40} (quota|limit)",
+    r"(daily|hourly|monthly|peak)[\w ]{0,40} limit[\w ]{0,40} exceeded",
+    r"exceeded[\w -]{0,40} (sending|message(?! size)|daily|hourly)[\w ]{0,40} (quota|limit)",
+    r"(thread|connections?) limit exceeded",
+    r"maximum number of concurrent",
     r"SubmissionQuotaExceeded",
     r"limit[\w ]{0,40} (of|on|for)[\w ]{0,40} outgoing messages[\w ]{0,40} exceeded",
     r"mail rate exceeded",
     r"exceeded the max(imum)? (emails|defers)[\w /]{0,40} per (hour|day|minute)",
 )
-_RELAYING = _words(r"relay", r"authenticat", r"not (permitted|allowed) to send")
+_RELAYING = _words(r"relay(?![ _]recipient)", r"authenticat", r"not (permitted|allowed) to send")
 
 RULES: tuple[Rule, ...] = (
     Rule(Kind.TEMPORARY, "greylisting: nobody's fault, a later attempt passes", words=_GREYLISTING),
     Rule(Kind.TEMPORARY, "this mailbox gets too much mail at the moment", words=_MAILBOX_BUSY),
     Rule(Kind.TEMPORARY, "this mailbox is full, and may be emptied", codes=("4",), words=_MAILBOX_FULL),
     Rule(Kind.PERMANENT, "this mailbox is full", codes=("5",), words=_MAILBOX_FULL),
-    Rule(Kind.ACCOUNT, "credit used up, account or reputation blocked", words=_ACCOUNT),
+    Rule(Kind.ACCOUNT, "credit used up, or the account is blocked", words=_ACCOUNT, besides=_RECIPIENT),
+    Rule(Kind.ACCOUNT, "reputation: blocked until somebody looks into it", codes=("5",), words=_REPUTATION),
     Rule(Kind.RATE_LIMITED, "throttling, also where it is dressed up as 5yz", words=_THROTTLED),
-    Rule(Kind.RATE_LIMITED, "mail flood, message rate or recipients exceeded", enhanced=("5.7.28", "4.5.3", "5.5.3")),
+    Rule(
+        Kind.RATE_LIMITED,
+        "mail flood, congestion, message rate or recipients exceeded",
+        enhanced=("5.7.28", "4.5.3", "5.5.3", "5.4.5"),
+    ),
     Rule(Kind.RATE_LIMITED, "the server is busy or closing: no recipient is at fault", _OPENING, ("4",)),
     Rule(Kind.ACCOUNT, "refused before any message: server, TLS or login", _OPENING, ("5",)),
     Rule(Kind.ACCOUNT, "a login is needed, or is not good enough (RFC 4954)", codes=("530", "534", "535", "538")),
@@ -131,7 +145,14 @@ RULES: tuple[Rule, ...] = (
     Rule(Kind.ACCOUNT, "policy: relaying, authentication, reputation", codes=("5",), enhanced=("5.7",)),
     Rule(Kind.ACCOUNT, "the sender's address is refused", codes=("5",), enhanced=("5.1.7", "5.1.8")),
     Rule(Kind.ACCOUNT, "the sender is refused", _MAIL, ("5",)),
-    Rule(Kind.ACCOUNT, "the server does not relay for us", _RCPT, ("550", "551", "553", "554"), words=_RELAYING),
+    Rule(
+        Kind.ACCOUNT,
+        "the server does not relay for us",
+        _RCPT,
+        ("550", "551", "553", "554"),
+        words=_RELAYING,
+        besides=_RECIPIENT,
+    ),
     Rule(Kind.PERMANENT, "this recipient or content is refused", codes=("5",)),
 )
 """First match wins. Sources: RFC 5321 §4.2, RFC 3463, RFC 4954, the IANA registry of enhanced status codes, and what

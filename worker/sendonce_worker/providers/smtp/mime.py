@@ -15,7 +15,7 @@ from email.utils import format_datetime
 from functools import lru_cache
 
 from sendonce_worker.providers.base import Message
-from sendonce_worker.providers.errors import PermanentSendError
+from sendonce_worker.providers.errors import AccountError, PermanentSendError
 from sendonce_worker.providers.smtp.addresses import Address, address_field, envelope_address
 from sendonce_worker.providers.smtp.body import body_of
 from sendonce_worker.providers.smtp.fields import field_line
@@ -28,11 +28,12 @@ _OWN_FIELDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """What one transaction needs. ``data`` ends with CRLF and has no final dot yet."""
+    """What one transaction needs. ``data`` ends with CRLF, without a final dot; ``message_id`` is its Message-ID."""
 
     sender: Address
     to: Address
     data: bytes
+    message_id: str
 
     @property
     def utf8(self) -> bool:
@@ -41,10 +42,10 @@ class Mail:
 
 
 def build_mail(message: Message) -> Mail:
-    """Build the mail. Raises ``PermanentSendError`` for what cannot be a mail."""
+    """Build the mail. Raises ``PermanentSendError`` for what cannot be a mail, ``AccountError`` without a sender."""
     content = message.content
-    if not content.sender:
-        raise PermanentSendError("no_sender", "the message has no `from`")
+    if content.sender is None:
+        raise AccountError("no_sender", "the message has no sender: set template.from to an address of yours")
     if not _KEY.fullmatch(message.key):
         raise PermanentSendError("bad_key", "the key must be letters, digits and hyphens")
     sender = address_field("From", content.sender)
@@ -53,15 +54,12 @@ def build_mail(message: Message) -> Mail:
     if content.reply_to:
         lines.append(address_field("Reply-To", content.reply_to).line)
     lines.append(field_line("Subject", content.subject or ""))
-    lines.append(_identity(message, sender.first.domain))
+    message_id = f"<{message.key}@{sender.first.domain}>"
+    lines.append(f"Date: {_date(message.date)}\r\nMessage-ID: {message_id}\r\n".encode("ascii"))
     lines += [_own_checked(name, value) for name, value in content.headers]
     lines.append(b"MIME-Version: 1.0\r\n")
     lines.append(body_of(content, message.key))
-    return Mail(sender.first, to, _dot_stuffed(b"".join(lines)))
-
-
-def _identity(message: Message, domain: str) -> bytes:
-    return f"Date: {_date(message.date)}\r\nMessage-ID: <{message.key}@{domain}>\r\n".encode("ascii")
+    return Mail(sender.first, to, _dot_stuffed(b"".join(lines)), message_id)
 
 
 @lru_cache(maxsize=256)

@@ -96,7 +96,8 @@ class SmtpProvider:
             left = True
 
         try:
-            reply = await self._hand_over(build_mail(message), note_departure)
+            mail = build_mail(message)
+            reply = await self._hand_over(mail, note_departure)
         except HandOffRefusedError:
             raise
         except SendError as error:
@@ -107,7 +108,7 @@ class SmtpProvider:
             _LOG.exception("a bug in the SMTP provider, or in the caller's clearance")
             outcome = UnknownOutcomeError if left else TemporarySendError
             raise outcome("internal_error", f"{type(error).__name__} inside the provider") from error
-        return Accepted(f"<{message.key}>", one_line(f"{reply.code} {reply.text}"))
+        return Accepted(mail.message_id, one_line(f"{reply.code} {reply.text}"))
 
     async def aclose(self) -> None:
         """Say QUIT on idle connections and close them."""
