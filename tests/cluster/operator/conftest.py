@@ -93,9 +93,10 @@ async def server(_own_server: EmbeddedPostgres) -> AsyncIterator[EmbeddedPostgre
 
 
 async def clear(stage: Stage) -> None:
-    """Take away what keeps the namespace from going: finalizers that no operator answers any more."""
-    found = await stage.api.get(f"/apis/sendonce.dev/v1alpha1/namespaces/{stage.namespace}/notificationcampaigns")
-    for one in found["items"]:
-        key = stage.key("NotificationCampaign", one["metadata"]["name"])
-        await stage.api.patch(key.path, {"metadata": {"finalizers": None}})
+    """Take away the campaigns, which the next test's operator would start, and what keeps the namespace from going."""
+    campaigns = f"/apis/sendonce.dev/v1alpha1/namespaces/{stage.namespace}/notificationcampaigns"
+    for one in (await stage.api.get(campaigns))["items"]:
+        # finalizers that no operator answers any more
+        await stage.api.patch(f"{campaigns}/{one['metadata']['name']}", {"metadata": {"finalizers": None}})
+    await stage.kubectl("delete", "notificationcampaigns", "--all", "--ignore-not-found")
     await stage.kubectl("delete", "namespace", stage.namespace, "--wait=false", "--ignore-not-found")
