@@ -1,5 +1,6 @@
 """The images of the product and the operator's manifest, without building or running them."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -12,7 +13,8 @@ import pytest
 import yaml
 from tools.cluster import base_image
 from tools.cluster.engines import BUILDAH, DOCKER, PODMAN, Local, Order, choose, commands
-from tools.cluster.product_images import PACKAGES, PROGRAMS, Image, digest, image, order, pip_command, revision
+from tools.cluster.errors import ClusterError
+from tools.cluster.product_images import PACKAGES, PROGRAMS, Image, digest, image, order, pip_command, revision, run
 
 pytestmark = pytest.mark.wiring
 
@@ -166,6 +168,18 @@ def test_docker_builds_and_saves() -> None:
     build, save = commands(DOCKER, Order("Dockerfile.worker", WORKER.name, TARGET))
     assert build == ["docker", "build", "--file", "Dockerfile.worker", "--tag", WORKER.name, "."]
     assert save == ["docker", "save", "--output", str(TARGET), WORKER.name]
+
+
+@pytest.mark.parametrize(
+    ("words", "tries"), [("Close_Fd sealing memfd copy: Device or resource busy", 4), ("no space", 1)]
+)
+def test_a_build_that_could_not_start_itself_is_tried_again_and_no_other(
+    words: str, tries: int, tmp_path: Path
+) -> None:
+    told = tmp_path / "tries"
+    with pytest.raises(ClusterError, match=words):
+        run(["sh", "-c", f"echo >> {told}; echo '{words}' >&2; exit 1"], {"PATH": os.environ["PATH"]})
+    assert len(told.read_text("utf-8").splitlines()) == tries
 
 
 def test_packages_are_fetched_for_the_python_of_the_base_and_checked_against_the_lock() -> None:

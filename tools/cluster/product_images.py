@@ -30,6 +30,10 @@ PROGRAMS = tuple(PACKAGES)
 # of the base image
 PYTHON = "3.11"
 ARCHIVES = ROOT / "build" / "images"
+# buildah starts itself from a copy in memory, which the kernel may refuse to seal while it looks at its pages (EBUSY in
+# fcntl(2), F_SEAL_WRITE): that passes
+_NOT_SEALED = "sealing memfd copy"
+SEALED_AGAIN = 3
 
 
 @dataclass(frozen=True)
@@ -102,10 +106,19 @@ def pip_command(program: str, wheels: Path) -> list[str]:
     return [*command, *which, f"--dest={wheels}", "--requirement", str(ROOT / "requirements" / f"{program}.txt")]
 
 
-def _run(command: list[str], variables: Mapping[str, str]) -> None:
-    done = subprocess.run(command, cwd=ROOT, env={**variables}, check=False, capture_output=True, text=True)
+def run(command: list[str], variables: Mapping[str, str]) -> None:
+    """Run a command in the checkout; raise ClusterError with the end of what it said."""
+    done = _done(command, variables)
+    for _ in range(SEALED_AGAIN):
+        if _NOT_SEALED not in done.stderr:
+            break
+        done = _done(command, variables)
     if done.returncode:
         raise ClusterError(f"`{' '.join(command[:4])} …` failed: {(done.stderr or done.stdout).strip()[-3000:]}")
+
+
+def _done(command: list[str], variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=ROOT, env={**variables}, check=False, capture_output=True, text=True)
 
 
 def _local(program: str, variables: Mapping[str, str]) -> engines.Local | None:
@@ -114,7 +127,7 @@ def _local(program: str, variables: Mapping[str, str]) -> engines.Local | None:
         return None
     wheels = ROOT / "build" / "wheels" / program
     wheels.mkdir(parents=True, exist_ok=True)
-    _run(pip_command(program, wheels), variables)
+    run(pip_command(program, wheels), variables)
     return engines.Local(base_image.build(), wheels)
 
 
@@ -143,7 +156,7 @@ def _make(wanted: Image, variables: Mapping[str, str]) -> None:
     # chroot: no namespaces of its own, so that it works inside of a container too
     here = {**variables, "BUILDAH_ISOLATION": "chroot"}
     for command in engines.commands(engine, order(wanted, part, local)):
-        _run(command, here)
+        run(command, here)
     for before in ARCHIVES.glob(f"{wanted.program}-*.tar"):
         before.unlink()
     part.replace(wanted.archive)
