@@ -21,6 +21,7 @@ from sendonce_cli.exits import CliError, Exit, print_error
 from sendonce_store.actions import ActionError
 from sendonce_store.campaigns import ProviderNotFoundError
 from sendonce_store.connection import StoreUnavailableError
+from sendonce_store.locking import SchemaBusyError
 from sendonce_store.migrate import SchemaVersionError
 from sendonce_store.proof import ProofError
 from sendonce_store.restoring import RestoreError
@@ -33,6 +34,7 @@ __all__ = ["Program"]
 _BAD_INPUT = (
     StoreUnavailableError,
     SchemaVersionError,
+    SchemaBusyError,
     ProviderNotFoundError,
     ActionError,
     ProofError,

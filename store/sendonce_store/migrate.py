@@ -14,11 +14,10 @@ from typing import LiteralString
 
 import psycopg
 
+from sendonce_store import console_login
 from sendonce_store.connection import Connection, connect
+from sendonce_store.locking import ADVISORY_LOCK, lock_tables
 from sendonce_store.queries import load
-
-# any constant works as long as nothing else in the database takes it
-ADVISORY_LOCK = 0x5E4D04CE
 
 
 class SchemaVersionError(Exception):
@@ -72,7 +71,10 @@ async def require_current(conn: Connection) -> None:
 
 
 async def migrate(dsn: str) -> int:
-    """Bring the schema to the newest version and return how many migrations ran. Raises SchemaVersionError."""
+    """Bring the schema to the newest version and return how many migrations ran.
+
+    Raises SchemaVersionError, and SchemaBusyError where the tables could not be had from those at work.
+    """
     conn = await connect(dsn, application_name="sendonce migrate")
     try:
         return await _apply_missing(conn)
@@ -89,12 +91,14 @@ async def _apply_missing(conn: Connection) -> int:
         if version > newest():
             await require_current(conn)
         missing = [migration for migration in migrations() if migration.version > version]
+        if missing:
+            await lock_tables(conn)
         for migration in missing:
             await _apply(conn, migration)
         # the rights of tenants, gateway and console belong to the program, not to one migration
         await conn.execute(load("tenancy")["grant_rights"])
         await conn.execute(load("gateway")["grant_gateway"])
-        await conn.execute(load("console_scope")["grant_rights"])
+        await console_login.grant(conn)
     return len(missing)
 
 

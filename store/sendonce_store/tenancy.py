@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, LiteralString
@@ -19,7 +19,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sendonce_store.connection import Connection
-from sendonce_store.migrate import ADVISORY_LOCK
+from sendonce_store.locking import ADVISORY_LOCK
 from sendonce_store.queries import load
 
 SQL = load("tenancy")
@@ -254,11 +254,18 @@ def secret(login: Login, dsn: str, name: str | None = None) -> dict[str, Any]:
 async def gateway_login(conn: Connection, password: str | None = None) -> Login:
     """Make the public gateway's login, which is for no namespace, or give it another password. Raises TenancyError."""
     sql = load("gateway")
-    return await program_login(conn, sql["make_login"], sql["grant_gateway"], password)
+
+    async def grant(conn: Connection) -> None:
+        await conn.execute(sql["grant_gateway"])
+
+    return await program_login(conn, sql["make_login"], grant, password)
 
 
 async def program_login(
-    conn: Connection, make: LiteralString, grant: LiteralString, password: str | None = None
+    conn: Connection,
+    make: LiteralString,
+    grant: Callable[[Connection], Awaitable[None]],
+    password: str | None = None,
 ) -> Login:
     """Make the login of a program that is for no namespace, or give it another password. Raises TenancyError.
 
@@ -270,7 +277,7 @@ async def program_login(
         try:
             cursor = await conn.execute(make, {"verifier": _verifier(conn, password)})
             row = await cursor.fetchone()
-            await conn.execute(grant)
+            await grant(conn)
         except psycopg.Error as error:
             raise _explained(error) from error
     return Login("", str(row["role"]) if row else "", password)

@@ -38,7 +38,7 @@ class Order:
     file: str
     name: str
     target: Path
-    settings: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
     local: Local | None = None
 
 
@@ -79,8 +79,10 @@ def commands(engine: str, order: Order) -> list[list[str]]:
 
 
 def _given(order: Order) -> list[str]:
-    settings = order.settings | (order.local.settings if order.local else {})
-    return [f"--build-arg={name}={value}" for name, value in settings.items()]
+    """Return the options. Labels are no arguments of a Dockerfile: buildah would take old values from its cache."""
+    settings = order.local.settings if order.local else {}
+    arguments = [f"--build-arg={name}={value}" for name, value in settings.items()]
+    return [*arguments, *(f"--label={name}={value}" for name, value in order.labels.items())]
 
 
 def _docker(order: Order) -> list[list[str]]:

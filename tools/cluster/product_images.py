@@ -133,8 +133,8 @@ def _local(program: str, variables: Mapping[str, str]) -> engines.Local | None:
 
 def order(wanted: Image, target: Path, local: engines.Local | None) -> engines.Order:
     """Return what is ordered of whoever builds it."""
-    settings = {"REVISION": wanted.revision}
-    return engines.Order(f"Dockerfile.{wanted.program}", wanted.name, target, settings, local)
+    labels = {"org.opencontainers.image.revision": wanted.revision}
+    return engines.Order(f"Dockerfile.{wanted.program}", wanted.name, target, labels, local)
 
 
 def build(program: str, variables: Mapping[str, str]) -> Image:

@@ -133,7 +133,8 @@ _ALL = (
         "cancel",
         "Cancel the campaign",
         "Cancel it for good",
-        "A campaign stays cancelled. “Try again” among the cancelled deliveries opens those.",
+        "A campaign stays cancelled. “Try again” among the cancelled deliveries opens those; in a cluster, only after "
+        "the campaign was deleted and applied anew without spec.cancel.",
         wish=Wish.CANCEL,
         takes_rows=False,
         danger=True,

@@ -13,6 +13,13 @@ SELECT namespace FROM sendonce.namespaces_in_use() AS namespace ORDER BY namespa
 -- name: make_login
 SELECT sendonce.make_console_login(%(verifier)s) AS role;
 
+-- name: lacks_policies
+-- They are made all at once. `make_login` comes before.
+SELECT to_regrole(quote_ident(l.login)) IS NOT NULL
+       AND NOT EXISTS (SELECT FROM pg_policies p WHERE p.schemaname = 'sendonce' AND p.policyname = 'viewed'
+                          AND p.roles = ARRAY[l.login::name]) AS lacks
+  FROM (SELECT sendonce.console_login() AS login) l;
+
 -- name: grant_rights
 -- The console reads, and nothing else; what came by a query of somebody's database (import_spool) is not for it. Given
 -- anew by each `sendonce migrate`. Nothing happens where no console was ever let in. The policies are for its login alone:
