@@ -134,7 +134,6 @@ def test_python_is_what_starts_and_labels_say_what_it_is(program: str) -> None:
     assert labels["version"] == VERSION
     assert labels["revision"] == image(program).revision
     assert labels["description"]
-    assert "source" in labels
 
 
 @pytest.mark.usefixtures("probed")
