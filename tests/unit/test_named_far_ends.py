@@ -6,6 +6,7 @@ import json
 import tomllib
 from base64 import b64decode, urlsafe_b64decode
 from datetime import UTC, datetime
+from email import charset
 from functools import cache
 from pathlib import Path
 
@@ -233,6 +234,11 @@ def test_a_host_that_the_list_does_not_allow_costs_only_its_recipient(patterns: 
 )
 def test_only_what_the_default_alphabet_has_needs_no_unicode(text: str, fits: bool) -> None:
     assert fits_gsm_7(text) is fits
+
+
+def test_a_name_is_encoded_alike_whatever_a_library_has_done_to_all_encodings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(charset.CHARSETS, "utf-8", (charset.QP, charset.QP, "utf-8"))
+    assert ascii_mailbox("Søren <news@example.com>", "f") == "=?utf-8?b?U8O4cmVu?= <news@example.com>"
 
 
 def test_mailboxes_are_taken_apart() -> None:

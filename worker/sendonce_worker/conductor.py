@@ -57,7 +57,14 @@ class Conductor:
                 drain()
             await _wait(stop, min(CONDUCT_SECONDS, self._settings.heartbeat))
 
-    async def look(self, conn: Connection, campaign: Campaign) -> None:
+    async def finish(self, conn: Connection, campaign: Campaign) -> None:
+        """See how far the campaign is, and end it where its last delivery has just ended; nothing that takes long."""
+        facts = await read_facts(conn, campaign.stored.id)
+        if facts is not None and facts.ended is None and not facts.pending and not facts.sending:
+            await conduct(conn, campaign.stored.id, campaigns.policy_of(campaign.stored.spec))
+        await self._look(conn, campaign)
+
+    async def _look(self, conn: Connection, campaign: Campaign) -> None:
         """See how far the campaign is."""
         facts = await read_facts(conn, campaign.stored.id)
         if facts is not None:
@@ -67,7 +74,7 @@ class Conductor:
         policy = campaigns.policy_of(campaign.stored.spec)
         if await conduct(conn, campaign.stored.id, policy):
             stirred.set()
-        await self.look(conn, campaign)
+        await self._look(conn, campaign)
         if boot_clock() >= self._refresh_at:
             self._refresh_at = boot_clock() + REFRESH_SECONDS
             await self._refresh(conn, campaign)

@@ -154,12 +154,12 @@ class Worker:
     async def _say_goodbye(self, campaign: Campaign) -> None:
         """Tell the store that this process is gone for certain: an ordered Resend need not wait for it.
 
-        The campaign may have ended since the last look, and that be why it was told to stop.
+        The campaign may have nothing left since the last look, and that be why it was told to stop.
         """
         try:
             async with self._control.use() as conn:
                 await conn.execute(SQL["worker_stopped"], {"worker": self._settings.identity})
-                await self._conductor.look(conn, campaign)
+                await self._conductor.finish(conn, campaign)
         except STORE_ERRORS as error:
             logger.warning("could not say goodbye: %s", error)
 

@@ -30,7 +30,7 @@ Object = dict[str, Any]
 OURS = ["-l", f"app.kubernetes.io/instance={NAME}"]
 PEOPLE = 4000
 # As slow as it must be to be in the middle for as long as all of this takes; at the end it is let go.
-SLOW = [{"messages": 15, "periodSeconds": 1, "burst": 15}]
+SLOW = [{"messages": 6, "periodSeconds": 1, "burst": 6}]
 FAST = [{"messages": 5000, "periodSeconds": 1, "burst": 5000}]
 WORKERS = {"max": 1, "concurrency": 64, "terminationGracePeriodSeconds": 20}
 

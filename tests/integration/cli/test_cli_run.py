@@ -250,11 +250,14 @@ async def test_workers_end_when_the_command_is_killed(place: Place, conn: Connec
     limits = [{"messages": 5, "periodSeconds": 1, "burst": 1}]
     file = place.write("orphan", [f"ok+{no}" for no in range(60)], limits=limits)
     async with place.running(file, "--workers", "1") as process:
-        await wait_until(conn, "orphan", lambda c: c.counts.sent >= 2)
+        campaign = await wait_until(conn, "orphan", lambda c: c.counts.sent >= 2)
         process.kill()
         await process.wait()
-    left = await wait_until(conn, "orphan", lambda c: c.workers_alive == 0)
+    while not all(one.stopped_at for one in await ledger.workers(conn, campaign.id)):  # noqa: ASYNC110 - another process writes
+        await asyncio.sleep(0.05)
+    left = await wait_until(conn, "orphan", lambda _: True)
     assert left.counts.pending > 0
+    assert left.counts.sending == left.counts.uncertain == 0
 
 
 async def test_a_canary_waits_for_promotion_with_6(place: Place, sendonce: Any) -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from email.charset import SHORTEST, Charset
 from email.utils import formataddr, getaddresses
 
 from sendonce_worker.providers.base import Message
 from sendonce_worker.providers.errors import AccountError, PermanentSendError
+
+# Of our own: a library that is loaded may change the one that the standard library keeps for everybody.
+_UTF_8 = Charset("utf-8")
+_UTF_8.header_encoding = SHORTEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ def ascii_mailbox(line: str, field: str) -> str:
     """Write one mailbox in ASCII, its name as an encoded word (RFC 2047). Raises ``PermanentSendError``."""
     found = mailbox(line, field)
     try:
-        return formataddr((found.name, found.address))
+        return formataddr((found.name, found.address), _UTF_8)
     except UnicodeEncodeError as error:
         raise PermanentSendError("bad_address", f"{field} must be an address in ASCII for this far end") from error
 
