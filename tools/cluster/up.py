@@ -30,6 +30,11 @@ from sendonce_cli.kernel_lock import held
 _READY = 90.0
 
 
+def slots_lock() -> Path:
+    """Return the file whose holder alone gives slots out."""
+    return Path(tempfile.gettempdir()) / "sendonce-slots.lock"
+
+
 def free_ports(number: int) -> list[int]:
     """Return ports that nobody listens on; all of them are held while they are chosen."""
     with contextlib.ExitStack() as stack:
@@ -106,7 +111,7 @@ def _begin(state: Path, record: Record) -> None:
 def _make_room(state: Path, folder: Path) -> None:
     """Make the namespaces of a node in a free slot, and start containerd in there."""
     # Until its link is there, a slot looks free to another order.
-    with held(Path(tempfile.gettempdir()) / "sendonce-slots.lock"):
+    with held(slots_lock()):
         at = _free_slot()
         _begin(state, Record(NODE, API_PORT, ETCD_PORTS, str(folder), slot=at.slot))
         init = sandbox.create(state, log_of(state, "namespaces"))
