@@ -17,7 +17,7 @@ from psycopg.errors import DeadlockDetected, QueryCanceled
 from sendonce_store.connection import Connection
 from sendonce_store.queries import load
 
-__all__ = ["ADVISORY_LOCK", "SchemaBusyError", "lock_tables"]
+__all__ = ["SchemaBusyError", "lock_tables", "one_at_a_time"]
 
 SQL = load("locking")
 # Of who changes the schema or its logins; any constant works as long as nothing else in the database takes it.
@@ -28,6 +28,11 @@ PATIENCE = 300.0
 
 class SchemaBusyError(Exception):
     """Somebody holds a table for longer than one waits; the message says what to do."""
+
+
+async def one_at_a_time(conn: Connection) -> None:
+    """Wait for whoever else changes the schema or its logins, and keep others waiting until the transaction ends."""
+    await conn.execute(SQL["one_at_a_time"], {"lock": ADVISORY_LOCK})
 
 
 async def lock_tables(conn: Connection, patience: float = PATIENCE) -> None:

@@ -16,7 +16,7 @@ import psycopg
 
 from sendonce_store import console_login
 from sendonce_store.connection import Connection, connect
-from sendonce_store.locking import ADVISORY_LOCK, lock_tables
+from sendonce_store.locking import lock_tables, one_at_a_time
 from sendonce_store.queries import load
 
 
@@ -86,7 +86,7 @@ async def _apply_missing(conn: Connection) -> int:
     async with conn.transaction():
         await conn.execute("SET LOCAL lock_timeout = '5min'")
         await conn.execute("SET LOCAL statement_timeout = 0")
-        await conn.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
+        await one_at_a_time(conn)
         version = await schema_version(conn)
         if version > newest():
             await require_current(conn)

@@ -19,7 +19,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sendonce_store.connection import Connection
-from sendonce_store.locking import ADVISORY_LOCK
+from sendonce_store.locking import one_at_a_time
 from sendonce_store.queries import load
 
 SQL = load("tenancy")
@@ -139,7 +139,7 @@ async def _begin(conn: Connection) -> None:
     if not row["makes_roles"]:
         message = f"{row['role']} may not make roles: ALTER ROLE {row['role']} CREATEROLE, or connect as one that may"
         raise TenancyError(message)
-    await conn.execute(SQL["one_at_a_time"], {"lock": ADVISORY_LOCK})
+    await one_at_a_time(conn)
 
 
 def _explained(error: psycopg.Error) -> Exception:

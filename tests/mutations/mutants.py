@@ -299,7 +299,7 @@ MUTANTS = (
     Mutant("gateway", "the log quotes what it was given", f"{_STORE}/logs.py", "        handler.addFilter(one)\n", "        pass\n", "nobody_is_in_the_log"),
     Mutant("schema", "a state that is left is still counted", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "UNION ALL SELECT batch_id, state, -count(*) FROM old_rows", "UNION ALL SELECT batch_id, state, 0 FROM old_rows"),
     Mutant("schema", "a failure without a reason", f"{_STORE}/migrations/0001_queue_and_ledger.sql", "(reason IS NOT NULL AND reason IN", "(reason IN"),
-    Mutant("schema", "migrations don't wait for each other", f"{_STORE}/migrate.py", '        await conn.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])\n', ""),
+    Mutant("schema", "migrations don't wait for each other", f"{_STORE}/migrate.py", "        await one_at_a_time(conn)\n", ""),
     Mutant("schema", "a newer schema is taken as it is", f"{_STORE}/migrate.py", "    if found > wanted:", "    if False:"),
     Mutant("session", "results wait for a heartbeat", f"{_SENDING}/session.py", "            self._loop.call_later(LINGER_SECONDS, self._wake.set)", "            pass"),
     Mutant("session", "quiet hours are not looked at", f"{_SENDING}/prepare.py", "    if not windows:", "    if True:"),

@@ -33,7 +33,7 @@ ARCHIVES = ROOT / "build" / "images"
 # buildah starts itself from a copy in memory, which the kernel may refuse to seal while it looks at its pages (EBUSY in
 # fcntl(2), F_SEAL_WRITE): that passes
 _NOT_SEALED = "sealing memfd copy"
-SEALED_AGAIN = 3
+_SEALED_AGAIN = 3
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def pip_command(program: str, wheels: Path) -> list[str]:
 def run(command: list[str], variables: Mapping[str, str]) -> None:
     """Run a command in the checkout; raise ClusterError with the end of what it said."""
     done = _done(command, variables)
-    for _ in range(SEALED_AGAIN):
+    for _ in range(_SEALED_AGAIN):
         if _NOT_SEALED not in done.stderr:
             break
         done = _done(command, variables)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from sendonce_store import campaigns
 from sendonce_store.conduct import conduct, read_facts
 from sendonce_store.connection import Connection
-from sendonce_store.decisions import Facts
+from sendonce_store.decisions import Facts, Step
 from sendonce_store.queries import load
 from sendonce_worker.campaign import Campaign, NotReadyError
 from sendonce_worker.health import HealthState
@@ -59,20 +59,23 @@ class Conductor:
 
     async def finish(self, conn: Connection, campaign: Campaign) -> None:
         """See how far the campaign is, and end it where its last delivery has just ended; nothing that takes long."""
-        facts = await read_facts(conn, campaign.stored.id)
+        facts = await self._look(conn, campaign)
         if facts is not None and facts.ended is None and not facts.pending and not facts.sending:
-            await conduct(conn, campaign.stored.id, campaigns.policy_of(campaign.stored.spec))
-        await self._look(conn, campaign)
+            await self._conduct(conn, campaign)
+            await self._look(conn, campaign)
 
-    async def _look(self, conn: Connection, campaign: Campaign) -> None:
+    async def _look(self, conn: Connection, campaign: Campaign) -> Facts | None:
         """See how far the campaign is."""
         facts = await read_facts(conn, campaign.stored.id)
         if facts is not None:
             self._take(campaign, facts)
+        return facts
+
+    async def _conduct(self, conn: Connection, campaign: Campaign) -> list[Step]:
+        return await conduct(conn, campaign.stored.id, campaigns.policy_of(campaign.stored.spec))
 
     async def _look_after(self, conn: Connection, campaign: Campaign, stirred: asyncio.Event) -> None:
-        policy = campaigns.policy_of(campaign.stored.spec)
-        if await conduct(conn, campaign.stored.id, policy):
+        if await self._conduct(conn, campaign):
             stirred.set()
         await self._look(conn, campaign)
         if boot_clock() >= self._refresh_at:

@@ -1,5 +1,8 @@
 -- Locks of the whole schema, for who changes it.
 
+-- name: one_at_a_time
+SELECT pg_advisory_xact_lock(%(lock)s);
+
 -- name: lock_tables
 -- One by one: PostgreSQL has no way to take them all or none.
 DO $$

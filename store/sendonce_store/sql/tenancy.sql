@@ -6,9 +6,6 @@ SELECT pg_has_role(current_user, n.nspowner, 'USAGE') AS owner, r.rolsuper OR r.
        current_user::text AS role
   FROM pg_namespace n, pg_roles r WHERE n.nspname = 'sendonce' AND r.rolname = current_user;
 
--- name: one_at_a_time
-SELECT pg_advisory_xact_lock(%(lock)s);
-
 -- name: make_group
 SELECT sendonce.make_group();
 

@@ -10,18 +10,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 import pytest_asyncio
+from tests.integration.engine.older import OLDER, make_older
 
 from sendonce_store import console_login
 from sendonce_store.connection import Connection, connect
 from sendonce_store.locking import SchemaBusyError, lock_tables
-from sendonce_store.migrate import migrate, migrations, newest, schema_version
+from sendonce_store.migrate import migrate, newest, schema_version
 
-BEFORE = 5
-VERSIONS = b"""
-CREATE TABLE sendonce.schema_migrations
-  (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
-INSERT INTO sendonce.schema_migrations (version, name) SELECT n, 'n' FROM generate_series(1, 5) n;
-"""
 AT_WORK = b"SELECT count(*) FROM sendonce.campaigns"
 # one table that is locked before that, and one that is after it
 MEANWHILE = b"SELECT count(*) FROM sendonce.deliveries, sendonce.providers"
@@ -35,10 +30,7 @@ SELECT EXISTS (SELECT FROM pg_locks w JOIN pg_locks h ON h.pid = w.pid AND h.gra
 async def old_dsn(empty_dsn: str) -> str:
     """Return the DSN of a store of an older version."""
     conn = await connect(empty_dsn)
-    for one in migrations():
-        if one.version <= BEFORE:
-            await conn.execute(one.sql)
-    await conn.execute(VERSIONS)
+    await make_older(conn)
     await conn.close()
     return empty_dsn
 
@@ -76,7 +68,7 @@ async def work_meanwhile(dsn: str, watch: Connection, change: Callable[[str], Aw
 
 
 async def test_a_migration_lets_through_who_is_at_work_and_goes_on(old_dsn: str, watch: Connection) -> None:
-    assert await work_meanwhile(old_dsn, watch, migrate) == newest() - BEFORE
+    assert await work_meanwhile(old_dsn, watch, migrate) == newest() - OLDER
 
 
 async def test_the_consoles_login_lets_through_who_is_at_work(empty_dsn: str, watch: Connection) -> None:
@@ -105,4 +97,4 @@ async def test_a_table_that_is_held_for_good_is_told_and_nothing_is_locked(old_d
                 await lock_tables(waiting, patience=0)
             await watch.execute(MEANWHILE)
         await waiting.close()
-    assert await schema_version(watch) == BEFORE
+    assert await schema_version(watch) == OLDER

@@ -10,17 +10,11 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests import earlier
+from tests.integration.engine.older import OLDER, make_older
 
 from sendonce_store.connection import connect
 from sendonce_store.migrate import SchemaVersionError, migrate, migrations, newest, require_current, schema_version
 
-FALLBACKS_BY_OCCASION = 6
-VERSIONS = """
-CREATE TABLE sendonce.schema_migrations
-  (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
-INSERT INTO sendonce.schema_migrations (version, name)
-  SELECT n, 'n' FROM generate_series(1, 5) n;
-"""
 UNDER_WAY = """
 INSERT INTO sendonce.providers (namespace, kind, name, spec) VALUES ('shop', 'NotificationProvider', 'api', '{}');
 INSERT INTO sendonce.campaigns (namespace, send_key, name, content_hash, spec, category)
@@ -66,14 +60,13 @@ async def test_an_older_schema_is_told_to_migrate(empty_dsn: str) -> None:
 
 async def test_nobody_may_be_sending_fallbacks_while_their_unique_key_changes(empty_dsn: str) -> None:
     conn = await connect(empty_dsn)
-    for statement in (*(one.sql for one in migrations() if one.version < FALLBACKS_BY_OCCASION), UNDER_WAY):
-        await conn.execute(statement.encode())
-    await _run(empty_dsn, VERSIONS.encode())
+    await make_older(conn)
+    await conn.execute(UNDER_WAY.encode())
     with pytest.raises(SchemaVersionError, match=r"campaign shop/spring, which has fallbacks\. Suspend it"):
         await migrate(empty_dsn)
     await conn.execute("UPDATE sendonce.workers SET stopped_at = now()")
     await conn.close()
-    assert await migrate(empty_dsn) == newest() - FALLBACKS_BY_OCCASION + 1
+    assert await migrate(empty_dsn) == newest() - OLDER
 
 
 async def test_a_migration_that_fails_leaves_nothing(empty_dsn: str) -> None:
