@@ -3,11 +3,18 @@
 In: nothing. Out: settings that hold for every test module.
 """
 
+from __future__ import annotations
+
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from tests.turns import HERE, Clusters, Scopes, Turn, turn_of
+
+if TYPE_CHECKING:
+    from _pytest.fixtures import SubRequest
+    from xdist.remote import Producer  # type: ignore[import-untyped]
 
 # A slow machine is not a failure, and a run is repeatable: the same examples every time unless asked otherwise
 # (`pytest --hypothesis-profile=explore`).
@@ -15,11 +22,7 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
 
-_HERE = Path(__file__).parent
-# Several processes share the modules. Those of real Pods take minutes each, the longest of them first; quick ones are
-# kept for the end, so that no process waits there for another. A node that is up costs something, too: not at once.
-_LONGEST = ("test_e2e_chart", "test_e2e_disturbed", "test_e2e_jobs", "test_e2e_lost")
-_QUICK = {"chart", "unit"}
+_CLUSTERS = Clusters()
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
@@ -34,13 +37,26 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put modules in order. The tests of each stay as they are."""
-    items.sort(key=lambda item: _turn(item.path))
+    items.sort(key=_turn)
 
 
-def _turn(path: Path) -> tuple[int, int]:
-    parts = path.relative_to(_HERE).parts
-    if parts[0] in _QUICK:
-        return 2, 0
-    if parts[:2] != ("cluster", "e2e"):
-        return 0, 0
-    return 1, _LONGEST.index(path.stem) if path.stem in _LONGEST else len(_LONGEST)
+def _turn(item: pytest.Item) -> Turn:
+    return turn_of(item.path.relative_to(HERE).as_posix())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scopes:
+    """Share the tests out as `turns` says."""
+    return Scopes(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: SubRequest) -> None:
+    """Note each cluster that comes up."""
+    _CLUSTERS.note(fixturedef, request)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Take down the clusters whose turn is over."""
+    _CLUSTERS.end_before(_turn(item))

@@ -11,6 +11,9 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 # the image's entry point blocks it until here (`env --block-signal=TERM`)
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
-from sendonce_cli.main import main  # noqa: E402 - after the handler
+from sendonce_store import loading  # noqa: E402 - after the handler
+
+loading.begin()
+from sendonce_cli.main import main  # noqa: E402
 
 main()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from sendonce_cli.program import Program
+from sendonce_store import loading
 
 __all__ = ["cli", "main"]
 
@@ -53,6 +54,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the program; the exit codes are those of `exits.Exit`."""
+    loading.begin()
     cli(prog_name="sendonce")
 
 

@@ -18,6 +18,7 @@ import psycopg
 
 from sendonce_cli.embedded_binaries import EmbeddedPostgresError
 from sendonce_cli.exits import CliError, Exit, print_error
+from sendonce_store import loading
 from sendonce_store.actions import ActionError
 from sendonce_store.campaigns import ProviderNotFoundError
 from sendonce_store.connection import StoreUnavailableError
@@ -64,6 +65,7 @@ class Program(click.Group):
             return None
         module, _, attribute = self._table[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
+        loading.end()
         return command
 
     def main(

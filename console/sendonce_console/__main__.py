@@ -11,6 +11,11 @@ import sys
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
-from sendonce_console.main import main  # noqa: E402 - after the handler
+from sendonce_store import loading  # noqa: E402 - after the handler
+
+loading.begin()
+from sendonce_console.main import main  # noqa: E402
+
+loading.end()
 
 sys.exit(main())

@@ -3,6 +3,7 @@
 In: a choice. Out: a Cluster while the tests of one process run. A cluster of the tests' own is started once per test
 process: a test may take its API server or its kubelet away, or install other CRDs, and no test of another process
 notices. That costs 10 seconds and 600 MB per process; a shared one would cost every such test a lock that all wait for.
+Which tests are in one process, and when its cluster goes, is in `tests/turns.py`.
 """
 
 import os

@@ -133,7 +133,7 @@ def control_plane() -> Iterator[Cluster]:
     yield from _cluster(CONTROL_PLANE)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def second_control_plane(control_plane: Cluster) -> Iterator[Cluster]:
     """Yield another one, that knows nothing of the first; skipped where the first is not the tests' own."""
     here, choice = _surroundings(), _choice(CONTROL_PLANE)

@@ -1,7 +1,7 @@
 """The product on a node: the Helm chart, the operator and workers as Pods, their images from the Dockerfiles.
 
 In: nothing. Out, for a test that asks for `shop`: a namespace with a login of the store and a far end of its own. The
-database and the far end are on this machine, where Pods reach them. The chart is installed once per test process.
+database and the far end are on this machine, where Pods reach them. The chart is installed once.
 """
 
 from __future__ import annotations
