@@ -25,6 +25,8 @@ from tools.cluster.parts import known
 from tools.cluster.processes import Process, identify, is_alive
 from tools.cluster.up import up
 
+from sendonce_cli.kernel_lock import held
+
 _FOLDERS = "sendonce-kubernetes"
 
 
@@ -36,7 +38,12 @@ def _folder(name: str) -> Path:
 
 
 def remove_orphans() -> None:
-    """Take down what test processes left behind that were killed."""
+    """Take down what test processes left behind that were killed; two at once would trip over each other."""
+    with held(Path(tempfile.gettempdir()) / "sendonce-orphans.lock"):
+        _remove_orphans()
+
+
+def _remove_orphans() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}-*-*-*"):
         *_, pid, started = folder.name.split("-")
         if is_alive(Process(int(pid), started)):

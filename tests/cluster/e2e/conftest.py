@@ -21,9 +21,6 @@ from tests.cluster.e2e.trust import CONFIG_MAP, Trust
 from tests.cluster.reach import Cluster
 from tools.cluster import product_images
 
-# Slow enough that something can be done in the middle of a campaign.
-LATENCY = 0.1
-
 
 @pytest.fixture(scope="session")
 def host(node: Cluster) -> str:
@@ -77,5 +74,5 @@ def premises(product: Cluster, store: Database, host: str, trusted: Trust) -> Pr
 
 @pytest.fixture
 def shop(premises: Premises, tmp_path: Path) -> Iterator[Shop]:
-    with premises.shop(tmp_path, "--latency", str(LATENCY)) as opened:
+    with premises.shop(tmp_path) as opened:
         yield opened

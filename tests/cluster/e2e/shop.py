@@ -36,11 +36,11 @@ def provider(name: str, **spec: Any) -> Object:
     return {"apiVersion": API_VERSION, "kind": "NotificationProvider", "metadata": {"name": name}, "spec": spec}
 
 
-def keyed(far_end: FarEnd, **spec: Any) -> Object:
+def keyed(far_end: FarEnd, timeout: int = 3, **spec: Any) -> Object:
     """The provider `api`: HTTP with idempotency keys."""
     url = f"http://{far_end.host}:{far_end.http}/send"
     http = {"url": url, "idempotencyKeyHeader": "Idempotency-Key", "keyWindowSeconds": 86_400}
-    return provider("api", type="HTTP", http=http, timeoutSeconds=3, **spec)
+    return provider("api", type="HTTP", http=http, timeoutSeconds=timeout, **spec)
 
 
 def campaign(name: str, **spec: Any) -> Object:

@@ -20,6 +20,8 @@ from tests.cluster.monitoring.prometheus import Prometheus
 from tests.cluster.monitoring.runbook import only_logs, run, scripts, sections, shell
 from tools.cluster import cgroups, parts
 
+# How long the far end takes for a message until all is looked at: what there is takes as long as the test may.
+SLOW = 2
 PEOPLE = 1200
 NAME = "spring"
 # a heartbeat is due every five seconds, and is old after fifteen here
@@ -106,6 +108,7 @@ async def look_at_logs(shop: Shop) -> None:
 async def test_a_frozen_worker_and_a_missing_secret_are_told_by_their_alerts(
     shop: Shop, prometheus: Prometheus
 ) -> None:
+    shop.far_end.order(latency=SLOW)
     people = config_map("readers", **{"readers.csv": readers(PEOPLE)})
     http = keyed(shop.far_end)["spec"]["http"]
     secretless = provider("secretless", type="HTTP", http=http, credentialsSecretRef={"name": "no-such-secret"})
@@ -113,7 +116,7 @@ async def test_a_frozen_worker_and_a_missing_secret_are_told_by_their_alerts(
     summer["spec"]["messages"][0]["providerRef"] = {"name": "secretless"}
     shop.apply(keyed(shop.far_end), secretless, people, summer)
     shop.apply(campaign(NAME, workers={"max": 1, "concurrency": 4}))
-    shop.until_received(20)
+    shop.until_received(1)
     (worker,) = [pod for pod in shop.pods() if NAME in pod.name]
     prometheus.add(*targets(shop))
     for wanted in ("sendonce_store_up", f'sendonce_deliveries_total{{campaign="{NAME}"}}'):
@@ -124,6 +127,7 @@ async def test_a_frozen_worker_and_a_missing_secret_are_told_by_their_alerts(
     signalled(shop, worker, signal.SIGCONT)
     await prometheus.until_fires("SendonceCredentialsRefused", namespace=shop.namespace, campaign="summer")
     await look_at_logs(shop)
+    shop.far_end.order(latency=0)
     await prometheus.until_quiet("SendonceBatchHeartbeatOld", **concerns)
     shop.until_complete(NAME)
     shop.assert_each_got_one(PEOPLE)

@@ -8,13 +8,11 @@ from datetime import datetime
 
 import pytest
 from tests.cluster.e2e.containers import kill
-from tests.cluster.e2e.middle import NAME, assert_in_the_middle, begin, end
+from tests.cluster.e2e.middle import NAME, begin, end, goes_on
 from tests.cluster.e2e.premises import SYSTEM, Premises
 from tests.cluster.e2e.shop import Object, Pod, Shop, campaign, config_map, keyed, readers
 
 SOME = 20
-# how long the far end takes for a message: the campaign must not be over before the operator is back
-SLOW, QUICK = 1, 0.02
 OPERATOR = "app.kubernetes.io/part-of=sendonce,app.kubernetes.io/component=operator"
 
 
@@ -41,18 +39,10 @@ def until_it_is_back(shop: Shop, before: Pod) -> None:
     shop.until(back, "the operator is back")
 
 
-def goes_on(shop: Shop) -> None:
-    """Messages go out while no operator is there."""
-    there = shop.far_end.received()
-    shop.until_received(there + 20)
-    assert_in_the_middle(shop)
-
-
 def test_a_campaign_goes_on_while_the_operator_is_killed_and_evicted_and_its_status_is_right_afterwards(
     lonely: Shop, shop: Shop
 ) -> None:
     begin(shop)
-    shop.far_end.order(latency=SLOW)
     (first,) = operators(shop)
     kill(Shop(shop.cluster, SYSTEM, shop.far_end, shop.folder), first)
     goes_on(shop)
@@ -62,7 +52,6 @@ def test_a_campaign_goes_on_while_the_operator_is_killed_and_evicted_and_its_sta
     goes_on(shop)
     until_it_is_back(shop, second)
     assert shop.condition(NAME, "Ready")[:2] == ("True", "Sending")
-    shop.far_end.order(latency=QUICK)
     end(shop)
     shop.until(lambda: shop.replicas(NAME) == 0, "no worker is left")
     assert lonely.condition("spring", "Complete")[0] != "True"

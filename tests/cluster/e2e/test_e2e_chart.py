@@ -29,8 +29,9 @@ Object = dict[str, Any]
 # workers have the name of their campaign there
 OURS = ["-l", f"app.kubernetes.io/instance={NAME}"]
 PEOPLE = 4000
-# As slow as it must be to be in the middle for as long as all of this takes; at the end it is let go.
-SLOW = [{"messages": 6, "periodSeconds": 1, "burst": 6}]
+# As slow as it must be to be in the middle for as long as all of this may take; at the end it is let go.
+SLOW = [{"messages": 4, "periodSeconds": 1, "burst": 4}]
+SOME = 12
 FAST = [{"messages": 5000, "periodSeconds": 1, "burst": 5000}]
 WORKERS = {"max": 1, "concurrency": 64, "terminationGracePeriodSeconds": 20}
 
@@ -97,7 +98,7 @@ class OldShop:
 def begin(shop: Shop) -> None:
     people = config_map("readers", **{"readers.csv": readers(PEOPLE)})
     shop.apply(keyed(shop.far_end, limits=SLOW), people, campaign("spring", workers=WORKERS))
-    shop.until_received(30)
+    shop.until_received(SOME)
 
 
 def until_sent_by(shop: Shop, image: str) -> None:
@@ -114,7 +115,7 @@ def until_sent_by(shop: Shop, image: str) -> None:
 
 def assert_goes_on(shop: Shop) -> None:
     """More arrives, and not everything has."""
-    shop.until_received(shop.far_end.received() + 30)
+    shop.until_received(shop.far_end.received() + SOME)
     assert shop.far_end.received() < PEOPLE
 
 

@@ -6,13 +6,16 @@ import json
 import signal
 
 from tests.cluster.e2e.containers import kill
-from tests.cluster.e2e.middle import NAME, assert_in_the_middle, begin, end, until_gone, until_ready
+from tests.cluster.e2e.middle import NAME, SLOW, assert_in_the_middle, begin, end, goes_on, until_gone, until_ready
 from tests.cluster.e2e.shop import Pod, Shop
 from tools.cluster.addresses import NODE_NAME
 
 # A worker that drained ends with 0, as one does whose campaign is over, and says which it was.
 DRAINED = (0,)
 WORDS = ("drained: it was asked to stop, what was in flight has ended, and the rest is given back",)
+# Three workers are wanted for so many (three batches), and one for the last 480. From some on to a little more than
+# that the far end hurries, though not so much that the end could be missed; from then on it is slow again.
+FEW, HURRIED, RATHER_QUICK = 1100, 600, 0.2
 
 
 def evict(shop: Shop, pod: Pod) -> None:
@@ -62,23 +65,24 @@ def test_a_killed_container_loses_and_repeats_nothing(shop: Shop) -> None:
 
 
 def test_the_operator_takes_workers_away_towards_the_end_and_loses_and_repeats_nothing(shop: Shop) -> None:
-    before = begin(shop)
+    before = begin(shop, FEW)
+    shop.far_end.order(latency=RATHER_QUICK)
+    shop.until_received(HURRIED)
+    shop.far_end.order(latency=SLOW)
     with shop.watching() as seen:
         shop.until(lambda: shop.replicas(NAME) == 1, "one worker is enough for what is left")
-        assert_in_the_middle(shop)
+        assert_in_the_middle(shop, FEW)
         shop.until(lambda: len(shop.pods()) <= 1, "the others are gone")
         ended = sorted(seen()[pod.name].ended for pod in before)
     assert ended[-2:] == [DRAINED, DRAINED]
-    end(shop)
+    end(shop, FEW)
 
 
 def test_a_campaign_goes_on_while_the_kubelet_is_away(shop: Shop) -> None:
     begin(shop)
     shop.cluster.stop("kubelet", grace=0)
     try:
-        there = shop.far_end.received()
-        shop.until_received(there + 600)
-        assert_in_the_middle(shop)
+        goes_on(shop)
     finally:
         shop.cluster.start("kubelet")
     end(shop)

@@ -12,7 +12,8 @@ import pytest
 from tests.cluster.e2e.containers import are_there, processes, send
 from tests.cluster.e2e.shop import Object, Shop, campaign, config_map, keyed, readers
 
-PEOPLE = 40
+# one in a second: for as long as three waits
+PEOPLE = 450
 CAMPAIGN = {"SENDONCE_NAMESPACE": "nobody", "SENDONCE_SEND_KEY": "none"}
 NOBODY_LISTENS = "postgresql://127.0.0.1:1/none"
 # variables → exit code and last words
@@ -41,11 +42,11 @@ def alone(name: str, image: str, variables: dict[str, str]) -> Object:
 
 @pytest.fixture
 def slow(shop: Shop) -> Shop:
-    """A campaign whose hand-offs take two seconds, with one worker."""
+    """A campaign whose hand-offs take two seconds, with one worker, which has two in flight."""
     shop.far_end.order(latency=2)
     people = config_map("readers", **{"readers.csv": readers(PEOPLE)})
-    shop.apply(keyed(shop.far_end), people, campaign("spring", workers={"max": 1, "concurrency": 4}))
-    shop.until_received(4)
+    shop.apply(keyed(shop.far_end), people, campaign("spring", workers={"max": 1, "concurrency": 2}))
+    shop.until_received(2)
     return shop
 
 

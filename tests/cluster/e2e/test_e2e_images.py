@@ -156,7 +156,9 @@ def first_claim(store: Database, space: str) -> float:
 
 
 def test_a_worker_claims_soon_after_its_start_and_ends_with_0_when_told_to(shop: Shop, store: Database) -> None:
-    people = config_map("readers", **{"readers.csv": readers(2000)})
+    # for as long as two waits
+    shop.far_end.order(latency=2)
+    people = config_map("readers", **{"readers.csv": readers(600)})
     workers = {"max": 1, "concurrency": 4}
     shop.apply(keyed(shop.far_end), people, campaign("spring", workers=workers))
     shop.until_received(1)

@@ -16,14 +16,15 @@ from tests.cluster.e2e.premises import Premises
 from tests.cluster.e2e.shop import API_VERSION, Object, Pod, Shop, campaign, config_map, keyed, provider, readers
 
 IN_FLIGHT = 4
-# how long the far end takes for a message: so long at first that a kill finds some in flight
-SLOW, QUICK = 1.5, 0.02
+# how long the far end takes for a message: so long at first that a kill finds some in flight, and that what there is
+# takes longer than two waits
+SLOW, QUICK = 1.5, 0
 WORKERS = {
     "max": 1,
     "concurrency": IN_FLIGHT,
     "resources": {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "256Mi"}},
 }
-PEOPLE = 600
+PEOPLE = 900
 KILLED = 128 + signal.SIGKILL
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from tests.cluster.kubectl.person import Person, person_of
-from tests.cluster.operator.stage import Stage, campaign, provider
+from tests.cluster.operator.stage import MANY, SLOW, Stage, campaign, provider
 
-SLOW = [{"messages": 5, "periodSeconds": 1, "burst": 1}]
 CANARY = {"percent": 1, "minRecipients": 2, "observeSeconds": 0, "promotion": "Manual"}
 
 
@@ -20,11 +19,12 @@ async def test_a_broken_campaign_is_resumed_watched_to_its_end_and_its_dead_lett
     editor = await editor_of(stage)
     await stage.far_end(permanent=1.0)
     breaker = {"maxFailedPercent": 10, "minDeliveries": 3, "action": "Suspend"}
-    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=10, failurePolicy=breaker))
+    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=MANY, failurePolicy=breaker))
     await stage.until_condition("spring", "Stalled", "True", "FailureThreshold")
     assert "kubectl campaign resume spring" in (await editor.later("status", "spring")).out
     await stage.far_end()
     assert (await editor.later("resume", "spring")).out.endswith(" applied: resumed\n")
+    await stage.hurry()
     watched = await editor.later("status", "spring", "-w")
     assert (watched.code, watched.out.splitlines()[-1].split()[:2]) == (1, ["spring", "SomeUndelivered"])
     detail = await editor.later("status", "spring")
@@ -36,15 +36,16 @@ async def test_a_broken_campaign_is_resumed_watched_to_its_end_and_its_dead_lett
     assert ran.out.endswith(" deliveries changed\n")
     await stage.until_condition("spring", "Complete", "True", "AllSent")
     assert (await editor.later("status", "spring", "-w")).code == 0
-    stage.assert_each_got_one(10)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_a_campaign_is_promoted_suspended_resumed_and_cancelled(stage: Stage) -> None:
     await stage.operate()
     editor = await editor_of(stage)
-    document = campaign("spring", count=50, rollout={"canary": CANARY})
-    await stage.apply(provider(stage.simulator, limits=SLOW), document)
+    await stage.apply(provider(stage.simulator), campaign("spring", count=MANY, rollout={"canary": CANARY}))
     await stage.until_condition("spring", "Ready", "True", "AwaitingPromotion")
+    await stage.apply(provider(stage.simulator, limits=SLOW))
+    await stage.until_condition("api", "Ready", "True", of="NotificationProvider")
     refused = await editor.later("resume", "spring")
     assert (refused.code, "kubectl campaign promote" in refused.err) == (1, True)
     assert (await editor.later("promote", "spring")).out.endswith(" applied: promoted\n")

@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp import web
 from tests.cluster.monitoring.prometheus import Prometheus
 from tests.cluster.operator.cast import OperatorProcess, Pods, free_port
-from tests.cluster.operator.stage import Object, Stage, campaign, provider
+from tests.cluster.operator.stage import Object, Stage, campaign, provider, sent
 
 from sendonce_cli.simulate import Behaviour, Chances, Simulator, SimulatorSettings, serve
 from sendonce_console.app import build_app
@@ -27,7 +27,8 @@ from sendonce_console.settings import ConsoleSettings
 from sendonce_store.serving import listening
 
 MANY = 400
-TRICKLE = [{"messages": 2, "periodSeconds": 1, "burst": 1}]
+# five at once, and then one in ten seconds: it is not over while the others are waited for
+TRICKLE = [{"messages": 1, "periodSeconds": 10, "burst": 10}]
 # a campaign that the next look finds where it was: it must not end while it is looked at
 PATIENT = {"maxAttempts": 50, "initialDelaySeconds": 1, "factor": 1, "maxDelaySeconds": 1}
 # workers start all at once
@@ -80,11 +81,11 @@ def soon() -> dict[str, str]:
 def roles() -> tuple[Role, ...]:
     """Everybody."""
     return (
-        # sends for half a minute, and so is in the middle of it when it is frozen, however late that is seen
+        # sends for five minutes, and so is in the middle of it when it is frozen, however late that is seen
         Role(
             "frozen",
-            Behaviour(latency=0.15),
-            {"timeoutSeconds": 1},
+            Behaviour(latency=1.5),
+            {"timeoutSeconds": 3},
             # what is in flight while it is frozen is tried again soon
             {"recipients": readers(), "workers": ONE_WORKER, "retry": PATIENT},
             count=MANY,
@@ -138,11 +139,7 @@ class Scene:
 
     async def until_sent(self, name: str, count: int = 1) -> None:
         """Wait until a campaign has sent so many."""
-
-        def has(found: Object | None) -> bool:
-            return int(((found or {}).get("status", {}).get("deliveries") or {}).get("sent", 0)) >= count
-
-        await self.stage.until(name, has, f"{count} sent", seconds=PATIENCE)
+        await self.stage.until(name, lambda found: sent(found) >= count, f"{count} sent", seconds=PATIENCE)
 
 
 def without_none(value: Any) -> Any:

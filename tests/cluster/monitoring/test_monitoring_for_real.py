@@ -53,7 +53,7 @@ async def test_what_the_gateway_turns_away_is_told(scene: Scene) -> None:
 async def test_frozen_workers_leave_a_batch_stuck_past_its_lease_until_they_go_on(scene: Scene) -> None:
     concerns = {"namespace": scene.stage.namespace, "campaign": "frozen"}
     await scene.prometheus.until_fires("SendonceBatchStuck", **concerns)
-    await scene.stage.far_end()  # it hurries now
+    await scene.simulators["frozen"].control({"latency": 0})
     scene.thaw("frozen")
     await scene.until_sent("frozen", MANY)
     await scene.stage.until_complete("frozen")

@@ -24,6 +24,12 @@ from sendonce_operator.paths import Key
 Object = dict[str, Any]
 API_VERSION = "sendonce.dev/v1alpha1"
 PATIENCE = 60.0
+# five at once, and then one in ten seconds: a campaign of so many is in its middle for as long as seven waits
+SLOW = [{"messages": 1, "periodSeconds": 10, "burst": 10}]
+MANY = 50
+# the same by a far end that takes two seconds for each: for as long as one wait, with whoever is away
+ONE_AT_A_TIME = {"max": 1, "concurrency": 1}
+SLUGGISH = {"latency": 2.0}
 
 
 def people(count: int) -> list[Object]:
@@ -66,6 +72,12 @@ def condition(found: Object | None, kind: str) -> tuple[str, str]:
     """Status and reason of a condition; empty where there is none."""
     conditions = ((found or {}).get("status") or {}).get("conditions") or []
     return next(((one["status"], one["reason"]) for one in conditions if one["type"] == kind), ("", ""))
+
+
+def sent(found: Object | None) -> int:
+    """How many a campaign's status says are sent."""
+    counts = ((found or {}).get("status") or {}).get("deliveries")
+    return int(counts["sent"]) if counts else 0
 
 
 @dataclass
@@ -225,6 +237,10 @@ class Stage:
     async def far_end(self, **chances: float) -> None:
         """Have it fail from now on with these chances; without any, it works."""
         await self.simulator.control({"reset": True, "chances": chances})
+
+    async def hurry(self, **spec: Any) -> None:
+        """Let the rest of a slow campaign go at once."""
+        await self.apply(provider(self.simulator, **spec))
 
     def received(self) -> Counter[str]:
         """How many messages each address got."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.cluster.operator.stage import Stage, campaign, condition, provider
+from tests.cluster.operator.stage import MANY, SLOW, Stage, campaign, condition, provider
 
 LATER = {"startAt": "2099-01-01T00:00:00Z"}
 
@@ -95,22 +95,21 @@ async def test_a_far_end_that_asks_to_wait_throttles_the_provider_and_stalls_not
 
 async def test_a_provider_whose_object_is_deleted_stops_its_campaigns_until_it_is_made_again(stage: Stage) -> None:
     await stage.operate()
-    slow = [{"messages": 2, "periodSeconds": 1, "burst": 1}]
-    await stage.apply(provider(stage.simulator, limits=slow), campaign("spring", count=30))
+    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=MANY))
     await stage.until("spring", lambda found: condition(found, "Imported")[0] == "True", "it sends")
     await stage.kubectl("delete", "np", "api", "--timeout=30s")
     await stage.until_condition("spring", "Ready", "True", "ProviderPaused")
-    await stage.apply(provider(stage.simulator))
+    await stage.hurry()
     await stage.until_complete("spring")
-    stage.assert_each_got_one(30)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_workers_keep_their_secret_while_the_provider_is_gone_and_are_not_restarted(stage: Stage) -> None:
     stage.write_file("secrets/keys/token", "secret")
     await stage.operate()
-    slow = [{"messages": 1, "periodSeconds": 1, "burst": 1}]
-    document = provider(stage.simulator, limits=slow, credentialsSecretRef={"name": "keys"})
-    await stage.apply(document, campaign("spring", count=10))
+    secret = {"name": "keys"}
+    slow = provider(stage.simulator, limits=SLOW, credentialsSecretRef=secret)
+    await stage.apply(slow, campaign("spring", count=MANY))
     await stage.until_replicas("spring", 1)
     before = await stage.deployment("spring")
     await stage.kubectl("delete", "np", "api", "--timeout=30s")
@@ -119,9 +118,9 @@ async def test_workers_keep_their_secret_while_the_provider_is_gone_and_are_not_
     assert before is not None
     assert after is not None
     assert after["spec"]["template"] == before["spec"]["template"]
-    await stage.apply(document)
+    await stage.hurry(credentialsSecretRef=secret)
     await stage.until_complete("spring")
-    stage.assert_each_got_one(10)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_on_standby_campaigns_are_accepted_and_held(stage: Stage) -> None:
@@ -138,15 +137,15 @@ async def test_on_standby_campaigns_are_accepted_and_held(stage: Stage) -> None:
 
 async def test_a_deployment_that_somebody_changes_is_put_right(stage: Stage) -> None:
     await stage.operate()
-    slow = [{"messages": 1, "periodSeconds": 1, "burst": 1}]
-    await stage.apply(provider(stage.simulator, limits=slow), campaign("spring", count=10))
+    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=MANY))
     await stage.until_replicas("spring", 1)
     await stage.kubectl("scale", "deployment", "sendonce-spring", "--replicas=3")
     await stage.until_replicas("spring", 1)
     await stage.kubectl("delete", "deployment", "sendonce-spring")
     await stage.until_replicas("spring", 1)
+    await stage.hurry()
     await stage.until_complete("spring")
-    stage.assert_each_got_one(10)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_somebody_elses_deployment_of_the_name_is_left_alone(stage: Stage) -> None:

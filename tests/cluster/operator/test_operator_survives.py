@@ -4,63 +4,77 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.cluster.operator.stage import Stage, campaign, condition, provider
+from tests.cluster.operator.stage import (
+    MANY,
+    ONE_AT_A_TIME,
+    SLOW,
+    SLUGGISH,
+    Stage,
+    campaign,
+    condition,
+    provider,
+    sent,
+)
 
 from sendonce_cli.embedded import EmbeddedPostgres
 
-SLOW = [{"messages": 20, "periodSeconds": 1, "burst": 1}]
-# where the middle is seen by a status, which is written every few seconds
-SLOWER = [{"messages": 5, "periodSeconds": 1, "burst": 1}]
-
-
-def sent(found: dict[str, object] | None) -> int:
-    status: object = (found or {}).get("status")
-    counts = status.get("deliveries") if isinstance(status, dict) else None
-    return int(counts["sent"]) if counts else 0
+# for longer than the operator is killed again and again
+STEADY = [{"messages": 1, "periodSeconds": 1, "burst": 1}]
 
 
 async def some_sent(stage: Stage) -> None:
     """Wait for the far end to have got some, which it knows at once."""
 
     async def some() -> bool:
-        return stage.received().total() >= 5
+        return stage.received().total() >= 2
 
     await stage.until_true(some, "some are sent")
 
 
+async def all_sent(stage: Stage) -> None:
+    """Wait for the far end to have got the rest, which it takes at once from now on."""
+    assert stage.received().total() < MANY, "it was done in the middle"
+    await stage.simulator.control({"latency": 0})
+
+    async def whole() -> bool:
+        return stage.received().total() == MANY
+
+    await stage.until_true(whole, "the rest is sent")
+
+
 async def test_an_operator_that_is_killed_again_and_again_loses_and_repeats_nothing(stage: Stage) -> None:
-    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=50))
+    await stage.apply(provider(stage.simulator, limits=STEADY), campaign("spring", count=MANY))
     for pause in (0.3, 0.6, 0.9, 1.2, 1.5, 2.0):
         operator = await stage.operate()
         await asyncio.sleep(pause)  # it is to be killed at no particular point
         await operator.kill()
+    assert stage.received().total() < MANY
     await stage.operate()
+    await stage.hurry()
     await stage.until_complete("spring")
-    stage.assert_each_got_one(50)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_workers_go_on_without_an_operator_and_their_result_is_shown_later(stage: Stage) -> None:
     operator = await stage.operate()
-    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=50))
+    await stage.simulator.control(SLUGGISH)
+    await stage.apply(provider(stage.simulator), campaign("spring", count=MANY, workers=ONE_AT_A_TIME))
     await some_sent(stage)
     await operator.kill()
-
-    async def all_sent() -> bool:
-        return stage.received().total() == 50
-
-    await stage.until_true(all_sent, "the rest is sent")
+    await all_sent(stage)
     await stage.operate()
     await stage.until_complete("spring")
-    stage.assert_each_got_one(50)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_workers_that_are_killed_are_replaced_and_nobody_is_lost_or_gets_two(stage: Stage) -> None:
     await stage.operate()
-    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=50))
+    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=MANY))
     await some_sent(stage)
     assert stage.pods.kill() >= 1
+    await stage.hurry()
     await stage.until_complete("spring")
-    stage.assert_each_got_one(50)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_two_operators_at_once_do_what_one_does(stage: Stage) -> None:
@@ -93,14 +107,15 @@ async def test_the_database_may_go_away_in_the_middle(stage: Stage, server: Embe
     dsn = server.dsn()
     stage.pods.dsn = dsn
     await stage.operate(SENDONCE_DSN=dsn)
-    await stage.apply(provider(stage.simulator, limits=SLOWER), campaign("spring", count=50))
-    await stage.until("spring", lambda found: sent(found) >= 5, "some are sent")
+    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=MANY))
+    await stage.until("spring", lambda found: sent(found) >= 3, "some are sent")
     await server.stop()
     found = await stage.until_condition("spring", "Ready", "Unknown", "StoreUnavailable")
-    assert sent(found) >= 5, "what is known stays"
+    assert sent(found) >= 3, "what is known stays"
     await server.start()
+    await stage.hurry()
     await stage.until_complete("spring")
-    stage.assert_each_got_one(50)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_a_finished_campaign_stays_finished_while_the_database_is_away(
@@ -123,17 +138,14 @@ async def test_a_finished_campaign_stays_finished_while_the_database_is_away(
 
 async def test_the_api_server_may_go_away_in_the_middle(stage: Stage) -> None:
     await stage.operate()
-    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=50))
-    await stage.until("spring", lambda found: sent(found) >= 5, "some are sent")
+    await stage.simulator.control(SLUGGISH)
+    await stage.apply(provider(stage.simulator), campaign("spring", count=MANY, workers=ONE_AT_A_TIME))
+    await stage.until("spring", lambda found: sent(found) >= 1, "some are sent")
     await asyncio.to_thread(stage.cluster.stop, "kube-apiserver", grace=0)
-
-    async def all_sent() -> bool:
-        return stage.received().total() == 50
-
-    await stage.until_true(all_sent, "workers don't need it")
+    await all_sent(stage)  # workers don't need it
     await asyncio.to_thread(stage.cluster.start, "kube-apiserver")
     await stage.until_complete("spring")
-    stage.assert_each_got_one(50)
+    stage.assert_each_got_one(MANY)
     await stage.until_true(stage.is_served, "the API server is ready again")
 
 

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from tests.cluster.operator.stage import Stage, action, campaign, condition, provider
+from tests.cluster.operator.stage import MANY, SLOW, Stage, action, campaign, condition, provider, sent
 
 from sendonce_store.connection import connect
 
-# so slow that it is in the middle for long: that is seen by a status, which is written every few seconds
-SLOW = [{"messages": 2, "periodSeconds": 1, "burst": 1}]
+# a canary of two is not sent before long
+FIRST_ALONE = [{"messages": 1, "periodSeconds": 600, "burst": 1}]
 LATER = {"startAt": "2099-01-01T00:00:00Z"}
 
 
 async def test_a_suspended_campaign_has_no_workers_and_goes_on_where_it_was(stage: Stage) -> None:
     await stage.operate()
-    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=30))
+    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=MANY))
     await stage.until("spring", lambda found: sent(found) >= 3, "some are sent")
     await stage.patch("spring", {"suspend": True})
     found = await stage.until_condition("spring", "Suspended", "True", "SpecSuspend")
     assert condition(found, "Ready") == ("True", "Suspended")
     await stage.until_replicas("spring", 0)
     await stage.patch("spring", {"suspend": False})
+    await stage.hurry()
     await stage.until_complete("spring")
-    stage.assert_each_got_one(30)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_a_cancelled_campaign_fails_with_its_rest_unsent_and_its_counts_add_up(stage: Stage) -> None:
     await stage.operate()
-    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=30))
+    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=MANY))
     await stage.until("spring", lambda found: sent(found) >= 3, "some are sent")
     await stage.patch("spring", {"cancel": True})
     found = await stage.until_condition("spring", "Failed", "True", "Cancelled")
     counts = found["status"]["deliveries"]
-    assert counts["total"] == 30 == counts["sent"] + counts["cancelled"]
+    assert counts["total"] == MANY == counts["sent"] + counts["cancelled"]
     assert counts["sent"] == stage.received().total()
     await stage.until_replicas("spring", 0)
     await stage.until_events("Cancelled")
@@ -58,18 +59,19 @@ async def test_a_start_time_that_is_moved_after_the_start_counts(stage: Stage) -
 
 async def test_a_provider_that_is_suspended_stops_its_campaigns_until_it_is_resumed(stage: Stage) -> None:
     await stage.operate()
-    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=30))
+    await stage.apply(provider(stage.simulator, limits=SLOW), campaign("spring", count=MANY))
     await stage.until("spring", lambda found: sent(found) >= 3, "some are sent")
     await stage.patch("api", {"suspend": True}, kind="NotificationProvider")
     await stage.until_condition("spring", "Ready", "True", "ProviderPaused")
     await stage.patch("api", {"suspend": False}, kind="NotificationProvider")
+    await stage.hurry()
     await stage.until_complete("spring")
-    stage.assert_each_got_one(30)
+    stage.assert_each_got_one(MANY)
 
 
 async def test_a_pace_that_is_raised_while_sending_counts(stage: Stage) -> None:
     await stage.operate()
-    slow = [{"messages": 1, "periodSeconds": 10, "burst": 1}]
+    slow = [{"messages": 1, "periodSeconds": 5, "burst": 1}]
     await stage.apply(provider(stage.simulator, limits=slow), campaign("spring", count=20))
     await stage.until("spring", lambda found: sent(found) >= 1, "one is sent")
     await stage.apply(provider(stage.simulator, limits=[{"messages": 1000, "periodSeconds": 1}]))
@@ -146,11 +148,12 @@ async def test_promote_lets_the_rest_follow_the_canary(stage: Stage) -> None:
 
 async def test_promote_that_is_applied_with_its_campaign_waits_until_the_canary_has_been_sent(stage: Stage) -> None:
     await stage.operate()
-    await stage.simulator.control({"latency": 1.0})
     canary = {"percent": 1, "minRecipients": 2, "observeSeconds": 600, "promotion": "Manual"}
     promote = action("go", "spring", "Promote")
-    await stage.apply(provider(stage.simulator), campaign("spring", count=10, rollout={"canary": canary}), promote)
+    spring = campaign("spring", count=10, rollout={"canary": canary})
+    await stage.apply(provider(stage.simulator, limits=FIRST_ALONE), spring, promote)
     await stage.until_condition("go", "Reconciling", "True", "WaitingForCanary", of="NotificationAction")
+    await stage.hurry()
     await stage.until_complete("spring")
     stage.assert_each_got_one(10)
 
@@ -161,12 +164,13 @@ async def test_resume_releases_a_tripped_breaker(stage: Stage) -> None:
     breaker = {"maxFailedPercent": 10, "minDeliveries": 5}
     await stage.apply(
         provider(stage.simulator, limits=SLOW),
-        campaign("spring", count=30, failurePolicy={**breaker, "action": "Suspend"}),
+        campaign("spring", count=MANY, failurePolicy={**breaker, "action": "Suspend"}),
     )
     await stage.until_condition("spring", "Stalled", "True", "FailureThreshold")
     await stage.until_replicas("spring", 0)
     await stage.far_end()
     await stage.apply(action("go-on", "spring", "Resume"))
+    await stage.hurry()
     await stage.until_complete("spring")
     assert max(stage.received().values()) == 1
 
@@ -194,9 +198,3 @@ async def test_an_action_for_a_campaign_that_is_not_there_says_so(stage: Stage) 
     await stage.until("lost", waits, "it says what is missing", kind="NotificationAction")
     await stage.apply(provider(stage.simulator), campaign("nowhere", suspend=True))
     await stage.until_condition("lost", "Complete", "True", of="NotificationAction")
-
-
-def sent(found: dict[str, object] | None) -> int:
-    status: object = (found or {}).get("status")
-    counts = status.get("deliveries") if isinstance(status, dict) else None
-    return int(counts["sent"]) if counts else 0

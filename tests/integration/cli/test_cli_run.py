@@ -19,6 +19,9 @@ import yaml
 from sendonce_store import ledger
 from sendonce_store.connection import Connection
 
+# five at once, and then one in ten seconds: so many are in the middle for longer than anything is waited for
+SLOW = [{"messages": 1, "periodSeconds": 10, "burst": 10}]
+MANY = [f"ok+{no}" for no in range(40)]
 RETRY = {"maxAttempts": 3, "initialDelaySeconds": 1, "factor": 1, "maxDelaySeconds": 1}
 
 
@@ -188,10 +191,9 @@ async def test_a_send_key_with_other_content_ends_with_5_and_changes_nothing(
 
 
 async def test_ctrl_c_drains_and_the_same_command_continues(place: Place, conn: Connection) -> None:
-    people = [f"ok+{no}" for no in range(60)]
-    file = place.write("slow", people, limits=[{"messages": 20, "periodSeconds": 1, "burst": 1}])
+    file = place.write("slow", MANY, limits=SLOW)
     async with place.running(file, "--workers", "2") as process:
-        await wait_until(conn, "slow", lambda c: c.counts.sent >= 5)
+        await wait_until(conn, "slow", lambda c: c.counts.sent >= 3)
         # Ctrl-C reaches the whole group, in which the workers must not be: a second signal would stop them at once
         assert process.pid not in {os.getpgid(worker) for worker in children(process.pid)}
         os.killpg(process.pid, signal.SIGINT)
@@ -203,10 +205,10 @@ async def test_ctrl_c_drains_and_the_same_command_continues(place: Place, conn: 
     stopped = await wait_until(conn, "slow", lambda _: True)
     assert stopped.counts.sending == stopped.counts.uncertain == stopped.workers_alive == 0
     assert stopped.counts.pending > 0
-    ran = await place.run(file, "--workers", "2")
+    ran = await place.run(place.write("slow", MANY), "--workers", "2")  # and what is left goes at once
     assert ran.code == 0, ran.err
     assert "slow goes on" in ran.err
-    assert place.far_end.accepted("slow") == sorted(f"{one}-slow@example.com" for one in people)
+    assert place.far_end.accepted("slow") == sorted(f"{one}-slow@example.com" for one in MANY)
 
 
 async def test_a_second_ctrl_c_stops_at_once(place: Place, conn: Connection) -> None:
@@ -224,9 +226,7 @@ async def test_a_second_ctrl_c_stops_at_once(place: Place, conn: Connection) -> 
 
 
 async def test_a_worker_that_is_killed_is_replaced_and_known_to_be_gone(place: Place, conn: Connection) -> None:
-    people = [f"ok+{no}" for no in range(40)]
-    limits = [{"messages": 20, "periodSeconds": 1, "burst": 1}]
-    file = place.write("kill", people, limits=limits, uncertainPolicy="Resend")
+    file = place.write("kill", MANY, limits=SLOW, uncertainPolicy="Resend")
     async with place.running(file, "--workers", "1") as process:
         campaign = await wait_until(conn, "kill", lambda c: c.counts.sent >= 3)
         (victim,) = children(process.pid)
@@ -247,8 +247,7 @@ def children(pid: int) -> list[int]:
 
 
 async def test_workers_end_when_the_command_is_killed(place: Place, conn: Connection) -> None:
-    limits = [{"messages": 5, "periodSeconds": 1, "burst": 1}]
-    file = place.write("orphan", [f"ok+{no}" for no in range(60)], limits=limits)
+    file = place.write("orphan", MANY, limits=SLOW)
     async with place.running(file, "--workers", "1") as process:
         campaign = await wait_until(conn, "orphan", lambda c: c.counts.sent >= 2)
         process.kill()

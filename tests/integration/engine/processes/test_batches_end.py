@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from tests.integration.engine.conftest import World
     from tests.integration.engine.processes.conftest import Crew, WorkerProcess
 
-PEOPLE = 60
+# for longer than one wait, at ten in a second
+PEOPLE = 800
 IN_FLIGHT = 10
 BATCH = IN_FLIGHT // 2
 
@@ -46,7 +47,7 @@ def _requests(ledger: Ledger) -> list[int]:
 async def test_a_worker_that_is_asked_to_go_finishes_its_batches_and_gives_the_rest_back(
     world: World, crew: Crew, simulate: Any
 ) -> None:
-    async with simulate(style=Style.POSTMARK, latency=0.3) as far_end:
+    async with simulate(style=Style.POSTMARK, latency=1.0) as far_end:
         campaign = await world.campaign(PEOPLE, provider=_provider(far_end))
         worker = await _start(crew)
         await world.eventually(lambda: far_end.ledger().accepted())
@@ -63,7 +64,7 @@ async def test_a_worker_that_is_asked_to_go_finishes_its_batches_and_gives_the_r
 async def test_a_killed_worker_leaves_at_most_what_was_in_flight_uncertain_and_nobody_gets_it_twice(
     world: World, crew: Crew, simulate: Any
 ) -> None:
-    async with simulate(style=Style.POSTMARK, latency=0.3) as far_end:
+    async with simulate(style=Style.POSTMARK, latency=1.0) as far_end:
         campaign = await world.campaign(PEOPLE, provider=_provider(far_end))
         worker = await _start(crew)
         await world.eventually(lambda: far_end.deciding == IN_FLIGHT and far_end.ledger().accepted())

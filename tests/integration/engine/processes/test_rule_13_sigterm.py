@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tests.integration.engine.processes.conftest import Crew
 
 IN_FLIGHT = 4
+# for longer than one wait, at two in a second
+PEOPLE = 200
 
 
 def _provider(far_end: Simulator, *, keyed: bool = True, **spec: Any) -> dict[str, Any]:
@@ -24,8 +26,8 @@ def _provider(far_end: Simulator, *, keyed: bool = True, **spec: Any) -> dict[st
 async def test_a_worker_that_is_asked_to_go_finishes_what_is_in_flight_and_gives_the_rest_back(
     world: World, crew: Crew, simulate: Any
 ) -> None:
-    async with simulate(latency=0.7) as far_end:
-        campaign = await world.campaign(200, provider=_provider(far_end))
+    async with simulate(latency=2.0) as far_end:
+        campaign = await world.campaign(PEOPLE, provider=_provider(far_end))
         worker = await crew.start()
 
         async def some_sent() -> bool:
@@ -42,7 +44,7 @@ async def test_a_worker_that_is_asked_to_go_finishes_what_is_in_flight_and_gives
         accepted = far_end.ledger().accepted()
     states = await campaign.states()
     assert set(states) == {"sent", "pending"}  # nothing hangs in between
-    assert states["sent"] == len(accepted) < 100
+    assert states["sent"] == len(accepted) < PEOPLE
     assert set(accepted.values()) == {1}
     tries = {row["tries"] for row in await campaign.rows() if row["state"] == "pending"}
     assert tries == {0}  # who was given back has used up nothing

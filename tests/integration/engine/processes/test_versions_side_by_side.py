@@ -27,10 +27,10 @@ from sendonce_store.migrate import migrate, newest, schema_version
 if TYPE_CHECKING:
     from tests.integration.engine.processes.conftest import Crew
 
-PEOPLE = 2000
+PEOPLE = 1500
 ENDED = 0
-# seconds per message: one worker needs two minutes for all, so that there is time for the other one to come
-SLOW = 0.5
+# seconds per message: one worker needs longer for all than both waits last, in which the other one comes
+SLOW = 2
 
 
 @pytest.fixture(scope="module")
