@@ -6,14 +6,13 @@ In: nothing. Out: settings that hold for every test module.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from tests.turns import HERE, Clusters, Scopes, Turn, turn_of
+from tests.turns import Clusters, Scopes, turn_of_item
 
 if TYPE_CHECKING:
-    from _pytest.fixtures import SubRequest
     from xdist.remote import Producer  # type: ignore[import-untyped]
 
 # A slow machine is not a failure, and a run is repeatable: the same examples every time unless asked otherwise
@@ -22,13 +21,12 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
 
-_CLUSTERS = Clusters()
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Forget the proxies of this machine: every far end in a test is on the loopback interface."""
-    del config
+    """Forget the proxies of this machine: every far end in a test is on the loopback interface. See to clusters."""
+    config.pluginmanager.register(Clusters())
     for name in _PROXIES:
         os.environ.pop(name, None)
         os.environ.pop(name.lower(), None)
@@ -37,26 +35,10 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put modules in order. The tests of each stay as they are."""
-    items.sort(key=_turn)
-
-
-def _turn(item: pytest.Item) -> Turn:
-    return turn_of(item.path.relative_to(HERE).as_posix())
+    items.sort(key=turn_of_item)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scopes:
     """Share the tests out as `turns` says."""
     return Scopes(config, log)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: SubRequest) -> None:
-    """Note each cluster that comes up."""
-    _CLUSTERS.note(fixturedef, request)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Take down the clusters whose turn is over."""
-    _CLUSTERS.end_before(_turn(item))

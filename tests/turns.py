@@ -45,6 +45,11 @@ def turn_of(path: str) -> Turn:
     return next((turn for prefix, turn in _TURNS if path.startswith(prefix)), Turn.OTHERS)
 
 
+def turn_of_item(item: pytest.Item) -> Turn:
+    """Whose turn a test has."""
+    return turn_of(item.path.relative_to(HERE).as_posix())
+
+
 class Scopes(LoadScopeScheduling):  # type: ignore[misc] # its base has no types
     """What several test processes share: modules, and all on Pods as one."""
 
@@ -55,20 +60,22 @@ class Scopes(LoadScopeScheduling):  # type: ignore[misc] # its base has no types
 
 
 class Clusters:
-    """The clusters that this process has up."""
+    """The clusters that this process has up. A plugin: a conftest hears nothing of fixtures of the whole session."""
 
     def __init__(self) -> None:
         """None yet."""
         self._up: list[tuple[pytest.FixtureDef[Any], SubRequest]] = []
 
-    def note(self, fixture: pytest.FixtureDef[Any], request: SubRequest) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: SubRequest) -> None:
         """Remember a fixture that is set up, if it is a cluster."""
-        if fixture.argname in _CLUSTERS:
-            self._up.append((fixture, request))
+        if fixturedef.argname in _CLUSTERS:
+            self._up.append((fixturedef, request))
 
-    def end_before(self, turn: Turn) -> None:
-        """Take down, with all that stands on it, what no test from this turn on asks for."""
-        over = [(fixture, request) for fixture, request in self._up if _CLUSTERS[fixture.argname] < turn]
-        for fixture, request in over:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Take down, with all that stands on it, what no test from this one on asks for."""
+        turn = turn_of_item(item)
+        for fixture, request in [one for one in self._up if _CLUSTERS[one[0].argname] < turn]:
             self._up.remove((fixture, request))
             fixture.finish(request)

@@ -84,7 +84,9 @@ async def judge(mutant: Mutant, pristine: Path, dsn: str) -> Verdict:
 async def _pytest(arguments: Sequence[str], copy: Path, dsn: str, seconds: float = SECONDS) -> tuple[int | None, str]:
     """The exit code of pytest, None if it hung, and what it said."""
     path = os.pathsep.join(str(copy / package) for package in PACKAGES)
-    env = {**os.environ, "PYTHONPATH": path, "SENDONCE_TEST_DSN": dsn, "PYTHONDONTWRITEBYTECODE": "1"}
+    # a copy has no history of its own, which what compares with the version before asks for
+    history = {"GIT_DIR": str(ROOT / ".git")}
+    env = {**os.environ, **history, "PYTHONPATH": path, "SENDONCE_TEST_DSN": dsn, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
     process = await asyncio.create_subprocess_exec(
         *command, cwd=copy, env=env, stdout=PIPE, stderr=STDOUT, start_new_session=True
