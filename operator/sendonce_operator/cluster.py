@@ -148,6 +148,8 @@ async def open_cluster(kubeconfig: Path | None) -> AsyncIterator[Cluster]:
     """Yield calls to the cluster of a kubeconfig, or of the Pod's service account."""
     configuration = type.__call__(kubernetes.aio.client.Configuration)
     configuration.connection_pool_maxsize = CONNECTIONS
+    # aiohttp would look for a proxy and a netrc at each call, in a thread each; kopf's watches don't look either
+    configuration.client_session_kwargs = {"trust_env": False}
     if kubeconfig is None:
         kubernetes.aio.config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
     else:

@@ -25,12 +25,16 @@ class Digests:
         self._known: OrderedDict[str, tuple[int, Mapping[str, Any]]] = OrderedDict()
 
     def of(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The object, with its large fields digested; one without such fields as it is."""
+        """What a person writes of an object, with its large fields digested: no status, and not who wrote what.
+
+        kopf copies all that it is given, value by value, before it leaves those out itself: at every write of a status.
+        """
+        metadata = {name: value for name, value in body["metadata"].items() if name != "managedFields"}
+        kept = {name: value for name, value in body.items() if name != "status"} | {"metadata": metadata}
         spec = body.get("spec") or {}
-        if not any(name in spec for name in LARGE_FIELDS):
-            return dict(body)
-        metadata = body["metadata"]
-        return {**body, "spec": dict(self._spec(metadata.get("uid", ""), metadata.get("generation", 0), spec))}
+        if any(name in spec for name in LARGE_FIELDS):
+            kept["spec"] = dict(self._spec(metadata.get("uid", ""), metadata.get("generation", 0), spec))
+        return kept
 
     def _spec(self, uid: str, generation: int, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         known = self._known.pop(uid, None)

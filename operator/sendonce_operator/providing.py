@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from sendonce_operator import paths
 from sendonce_operator.decisions import refusal
 from sendonce_operator.decisions.facts import ProviderFacts, Refusal, provider_facts
@@ -81,8 +83,17 @@ def facts_of(runtime: Runtime, campaign: Campaign) -> list[ProviderFacts]:
         provider, pause = runtime.watched.providers.get(key), runtime.pauses.get(key)
         if provider is not None and provider.spec is not None:
             until = pause.paused_until if pause and pause.paused_until and pause.paused_until > pause.now else None
-            found.append(provider_facts(key.kind, key.name, provider.spec, until))
+            found.append(_facts(runtime, provider, provider.spec, until))
     return found
+
+
+def _facts(runtime: Runtime, provider: Provider, spec: ProviderSpec, until: datetime | None) -> ProviderFacts:
+    """A thousand campaigns ask for the same every second: they are made once for a generation and a pause."""
+    key, at = provider.key, (provider.at, until)
+    known = runtime.facts.get(key)
+    if known is None or known[0] != at:
+        known = runtime.facts[key] = (at, provider_facts(key.kind, key.name, spec, until))
+    return known[1]
 
 
 def all_known(runtime: Runtime, campaign: Campaign) -> bool:

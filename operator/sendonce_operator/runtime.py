@@ -12,7 +12,14 @@ from datetime import UTC, datetime
 
 from sendonce_operator.canary import Canary
 from sendonce_operator.cluster import Cluster
-from sendonce_operator.decisions.facts import Adoption, FarEndError, Refusal, Situation, provider_facts
+from sendonce_operator.decisions.facts import (
+    Adoption,
+    FarEndError,
+    ProviderFacts,
+    Refusal,
+    Situation,
+    provider_facts,
+)
 from sendonce_operator.decisions.progress import Progress
 from sendonce_operator.ledger import Ledger
 from sendonce_operator.metrics import OperatorMetrics
@@ -26,6 +33,8 @@ from sendonce_store.connection import Connection
 from sendonce_store.standing import Overview
 
 logger = logging.getLogger(__name__)
+# the uid and the generation of a provider, and the end of its pause
+FactsAt = tuple[tuple[str, int], datetime | None]
 
 
 @dataclass(slots=True)
@@ -78,6 +87,7 @@ class Runtime:
         self.touched: set[Key] = set()
         self.wake = asyncio.Event()
         self.synced: dict[Key, tuple[str, int]] = {}  # providers that the store has, as of which generation
+        self.facts: dict[Key, tuple[FactsAt, ProviderFacts]] = {}  # of providers, and what they were made from
         self.gone: set[Key] = set()  # providers whose objects were deleted, and that the store may not know of yet
         self.pauses: dict[Key, operating.ProviderState] = {}
         self.read_at = float("inf")  # when the store was last read for all campaigns, by the loop's clock

@@ -9,7 +9,7 @@ from tests.spec_cases.bodies import CP, EMAIL, FILE, LINE, SMS, SMTP, A, C, P, a
 
 from sendonce_store.spec import SpecModel
 
-__all__ = ["CHANGES", "STARTED", "Change"]
+__all__ = ["CHANGES", "CONTENT", "STARTED", "Change"]
 
 STARTED = {"observedGeneration": 1, "startTime": "2026-12-01T00:00:00Z"}
 CONTENT: dict[str, Any] = {

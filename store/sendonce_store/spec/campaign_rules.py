@@ -141,8 +141,7 @@ def a_stream_has_no_canary(spec: CampaignSpec) -> Iterator[Path]:
 
 
 _ADDRESSED = " || ".join(
-    f"message.channel == '{channel}' && has(one.{column}) && one.{column} != ''"
-    for channel, column in ADDRESS_COLUMNS.items()
+    f"'{channel}' in channels && has(one.{column}) && one.{column} != ''" for channel, column in ADDRESS_COLUMNS.items()
 )
 
 SPEC_RULES: tuple[Rule[CampaignSpec], ...] = (
@@ -151,7 +150,7 @@ SPEC_RULES: tuple[Rule[CampaignSpec], ...] = (
         scope="spec",
         field="schedule.quietHours",
         message="is not allowed for the category Transactional; remove it, or use Marketing",
-        cel="self.category != 'Transactional' || !has(self.schedule) || !has(self.schedule.quietHours)",
+        cel="!has(self.schedule) || !has(self.schedule.quietHours) || self.category != 'Transactional'",
         breaches=transactional_has_no_quiet_hours,
     ),
     Rule(
@@ -159,7 +158,7 @@ SPEC_RULES: tuple[Rule[CampaignSpec], ...] = (
         scope="spec",
         field="frequencyCap",
         message="is not allowed for the category Transactional; remove it, or use Marketing",
-        cel="self.category != 'Transactional' || !has(self.frequencyCap)",
+        cel="!has(self.frequencyCap) || self.category != 'Transactional'",
         breaches=transactional_has_no_cap,
     ),
     Rule(
@@ -167,8 +166,8 @@ SPEC_RULES: tuple[Rule[CampaignSpec], ...] = (
         scope="spec",
         field="recipients.inline[*]",
         message="has no address for any channel of the campaign; add one, such as email for the channel Email",
-        cel="!has(self.recipients.inline) || self.recipients.inline.all(one, "
-        f"self.messages.exists(message, {_ADDRESSED}))",
+        cel="!has(self.recipients.inline) || [self.messages.map(message, message.channel)].all(channels, "
+        f"self.recipients.inline.all(one, {_ADDRESSED}))",
         breaches=inline_recipients_have_an_address,
     ),
     Rule(

@@ -127,7 +127,7 @@ MESSAGE_RULES: tuple[Rule[Message], ...] = (
         scope="spec.messages[*]",
         field="template.html",
         message="is for the channel Email only; use text",
-        cel="!has(self.template.html) || self.channel == 'Email'",
+        cel="self.channel == 'Email' || !has(self.template.html)",
         breaches=html_only_in_email,
     ),
     Rule(
@@ -135,7 +135,7 @@ MESSAGE_RULES: tuple[Rule[Message], ...] = (
         scope="spec.messages[*]",
         field="template.mjml",
         message="is for the channel Email only; use text",
-        cel="!has(self.template.mjml) || self.channel == 'Email'",
+        cel="self.channel == 'Email' || !has(self.template.mjml)",
         breaches=mjml_only_in_email,
     ),
     Rule(
@@ -143,7 +143,7 @@ MESSAGE_RULES: tuple[Rule[Message], ...] = (
         scope="spec.messages[*]",
         field="template.attachments",
         message="are for the channel Email only; link to the files",
-        cel="!has(self.template.attachments) || self.template.attachments.size() == 0 || self.channel == 'Email'",
+        cel="self.channel == 'Email' || !has(self.template.attachments) || self.template.attachments.size() == 0",
         breaches=attachments_only_in_email,
     ),
     Rule(
@@ -160,7 +160,7 @@ MESSAGE_RULES: tuple[Rule[Message], ...] = (
         scope="spec.messages[*]",
         field="template.mjml",
         message="becomes the html: keep one of html and mjml",
-        cel="!(has(self.template.html) && has(self.template.mjml))",
+        cel="!has(self.template.mjml) || !has(self.template.html)",
         breaches=html_or_mjml,
     ),
     Rule(
@@ -168,8 +168,8 @@ MESSAGE_RULES: tuple[Rule[Message], ...] = (
         scope="spec.messages[*]",
         field="template.variants",
         message="has this language already, in other letters; keep one",
-        cel="!has(self.template.variants) || self.template.variants.all(one, self.template.variants.exists_one(other, "
-        "other.locale.lowerAscii() == one.locale.lowerAscii()))",
+        cel="!has(self.template.variants) || [self.template.variants.map(one, one.locale.lowerAscii())].all(locales, "
+        "locales.all(one, locales.exists_one(other, other == one)))",
         breaches=variants_differ_in_locale,
     ),
     Rule(
@@ -196,7 +196,7 @@ VARIANT_RULES: tuple[Rule[TemplateVariant], ...] = (
         scope="spec.messages[*].template.variants[*]",
         field="mjml",
         message="becomes the html: keep one of html and mjml",
-        cel="!(has(self.html) && has(self.mjml))",
+        cel="!has(self.mjml) || !has(self.html)",
         breaches=variant_has_html_or_mjml,
     ),
 )

@@ -90,8 +90,8 @@ RECIPIENTS_RULES: tuple[Rule[Recipients], ...] = (
         scope="spec.recipients",
         field="inline[*].id",
         message="is used by an earlier recipient; give each its own id",
-        cel="!has(self.inline) || self.inline.all(one, !has(one.id) || "
-        "self.inline.exists_one(other, has(other.id) && other.id == one.id))",
+        cel="!has(self.inline) || [self.inline.map(one, has(one.id), one.id)].all(ids, "
+        "ids.all(one, ids.exists_one(other, other == one)))",
         breaches=inline_ids_are_unique,
     ),
     Rule(

@@ -24,6 +24,11 @@ FROZEN_FIELDS = ("category", "topic", "recipients", "messages", "rollout")
 """The content of a campaign: frozen once it has started, and covered by its content hash."""
 
 _OPTIONAL = frozenset({"topic", "rollout"})
+# the API server asks all rules at each write of a status, too, and there what is cheap is to settle it
+_LARGE = frozenset({"recipients", "messages"})
+_NOT_STARTED = "!has(oldSelf.status) || !has(oldSelf.status.startTime)"
+# a write changes either the spec or the status: where the counts move, the spec is as it was
+_COUNTS_MOVE = "has(oldSelf.status.deliveries) && self.status.deliveries.pending != oldSelf.status.deliveries.pending"
 
 
 def send_key_stays(old: NotificationCampaign, new: NotificationCampaign) -> Iterator[Path]:
@@ -78,17 +83,18 @@ def action_stays(old: NotificationAction, new: NotificationAction) -> Iterator[P
 
 def _same(field: str) -> str:
     """Return CEL for: an optional field is as it was, absent or not."""
-    return f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"
+    same = f"has(oldSelf.{field}) && self.{field} == oldSelf.{field}"
+    return f"has(self.{field}) ? {same} : !has(oldSelf.{field})"
 
 
 def _frozen(field: str) -> TransitionRule[NotificationCampaign]:
-    same = _same(f"spec.{field}") if field in _OPTIONAL else f"self.spec.{field} == oldSelf.spec.{field}"
+    same = f"({_same(f'spec.{field}')})" if field in _OPTIONAL else f"self.spec.{field} == oldSelf.spec.{field}"
     return TransitionRule(
         name=f"{field}-is-frozen-once-started",
         scope="",
         field=f"spec.{field}",
         message="is frozen once the campaign has started; to send something else, make a campaign with another sendKey",
-        cel=f"!has(oldSelf.status) || !has(oldSelf.status.startTime) || {same}",
+        cel=f"{_NOT_STARTED} || {_COUNTS_MOVE} || {same}" if field in _LARGE else f"{same} || {_NOT_STARTED}",
         breaches=frozen_once_started(field),
     )
 

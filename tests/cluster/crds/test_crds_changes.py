@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cluster.crds.server import Refused, Server
 from tests.spec_cases.bodies import C, campaign
-from tests.spec_cases.changes import CHANGES, STARTED, Change
+from tests.spec_cases.changes import CHANGES, CONTENT, STARTED, Change
 from tests.spec_cases.documents import as_document
 from tests.spec_cases.large import LARGE
 from tests.spec_cases.statuses import STATUSES
@@ -17,6 +17,7 @@ from tests.spec_cases.statuses import STATUSES
 from sendonce_store.spec import TRANSITIONS, SpecModel
 
 Object = dict[str, Any]
+COUNTED: Object = STARTED | {"deliveries": {"total": 9, "pending": 2}}
 
 
 @pytest.fixture
@@ -72,6 +73,25 @@ def test_who_may_write_the_spec_writes_no_status_and_the_other_way_round(
     )
     old = server.replace(old, as_document(C, campaign(topic="other")) | {"status": STARTED}, part="status")
     assert (old["spec"]["topic"], old["status"], old["metadata"]["generation"]) == ("news", STARTED, 2)
+
+
+def test_counts_that_move_along_with_the_content_open_nothing(
+    server: Server, stored: Callable[[Object], Object]
+) -> None:
+    old = stored(as_document(C, campaign()))
+    old = server.replace(old, old | {"status": COUNTED}, part="status")
+    moved = COUNTED | {"deliveries": {"total": 9, "pending": 1}}
+    causes = causes_of_refusal(server, old, as_document(C, campaign(**CONTENT)) | {"status": moved})
+    assert {field for field, _ in causes} == {f"spec.{name}" for name in CONTENT}
+    assert [said for _, said in causes if "is frozen once the campaign has started" not in said] == []
+
+
+@pytest.mark.parametrize("status", [COUNTED | {"deliveries": {"pending": 1}}, COUNTED, STARTED, {}])
+def test_counts_may_move_stay_or_go(server: Server, stored: Callable[[Object], Object], status: Object) -> None:
+    old = stored(as_document(C, campaign()))
+    old = server.replace(old, old | {"status": COUNTED}, part="status")
+    written = server.replace(old, old | {"status": status}, part="status")
+    assert written["status"].get("deliveries", {}).get("pending") == status.get("deliveries", {}).get("pending")
 
 
 def test_a_campaign_of_a_megabyte_can_still_be_judged(server: Server, stored: Callable[[Object], Object]) -> None:

@@ -59,7 +59,7 @@ async def _answering(answer: bytes | None) -> AsyncIterator[tuple[int, list[byte
 
 def _http(port: int) -> Provider:
     rule = compile_rule(503, "not_now", "Transient")
-    return HttpProvider(HttpSettings(f"http://127.0.0.1:{port}/send", rules=(rule,), timeout=0.4), {})
+    return HttpProvider(HttpSettings(f"http://127.0.0.1:{port}/send", rules=(rule,), timeout=1.5), {})
 
 
 async def _twice(campaign: Campaign, provider: Provider) -> None:

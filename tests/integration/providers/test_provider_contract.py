@@ -224,7 +224,7 @@ async def test_a_broken_answer_is_unknown_and_its_connection_is_not_used_again(
 
 
 async def test_a_time_out_after_the_first_byte_is_unknown(side: Side, message: Message) -> None:
-    provider = side.build(timeout=0.3)
+    provider = side.build(timeout=1.0)
     side.script("hangs after the message")
     error = await refused(provider, message)
     assert error.code == "timeout"

@@ -33,6 +33,13 @@ def test_objects_without_such_fields_are_left_as_they_are() -> None:
     assert Digests().of(given) == given
 
 
+def test_what_the_operator_writes_is_left_out() -> None:
+    metadata = {"uid": "u", "generation": 1, "annotations": {"a": "b"}}
+    given = {"metadata": {**metadata, "managedFields": [{}]}, "spec": {"type": "HTTP"}, "status": {"sent": 1}}
+    assert Digests().of(given) == {"metadata": metadata, "spec": {"type": "HTTP"}}
+    assert given["status"] == {"sent": 1}
+
+
 def test_what_is_given_is_not_changed() -> None:
     given = body(1, recipients=["a"])
     Digests().of(given)["spec"]["suspend"] = True
