@@ -87,11 +87,6 @@ class Worker:
         self._conductor = Conductor(settings, self._control, metrics, health)
         self._rng = random.Random()  # noqa: S311 - jitter, not a secret
 
-    @property
-    def draining(self) -> bool:
-        """Whether `drain` was called."""
-        return self._stop.is_set()
-
     def drain(self) -> None:
         """Stop claiming, finish what is in flight, give the batches back."""
         self._stop.set()

@@ -75,11 +75,14 @@ async def _run(settings: WorkerSettings, redactor: Redactor) -> int:
 async def _until_signal(worker: Worker, settings: WorkerSettings) -> int:
     loop = asyncio.get_running_loop()
     work = loop.create_task(_work(worker))
+    asked = False
 
     def terminate() -> None:
-        if worker.draining:
+        nonlocal asked
+        if asked:  # and not: whether it drains, as it does by itself once the campaign is over
             work.cancel()
             return
+        asked = True
         worker.drain()
         loop.call_later(max(0.0, settings.grace - GRACE_RESERVE), work.cancel)
 
