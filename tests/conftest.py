@@ -39,6 +39,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scopes:
-    """Share the tests out as `turns` says."""
-    return Scopes(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scopes | None:
+    """Share the tests out as `turns` says, unless another way was asked for."""
+    return Scopes(config, log) if config.getoption("dist") == "loadscope" else None

@@ -97,6 +97,7 @@ async def suspend_gone(runtime: Runtime) -> None:
                 await operating.suspend_provider(conn, key.kind, key.namespace, key.name)
         # only now: what was made again meanwhile is written once more
         runtime.synced.pop(key, None)
+        runtime.facts.pop(key, None)
         runtime.gone.discard(key)
 
 

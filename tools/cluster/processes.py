@@ -58,8 +58,7 @@ def environment(state: Path) -> dict[str, str]:
     They are Go: with GOGC=400 they collect garbage a quarter as often, as long as they have less than a gibibyte. An
     idle API server takes 0.04 of a core so, and 0.07 else; 400 MiB of memory, and 280 else (go.dev/doc/gc-guide).
     """
-    path = os.environ.get("PATH", "/usr/bin:/bin")
-    path = f"{path}:/usr/local/sbin:/usr/sbin:/sbin"
+    path = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/local/sbin:/usr/sbin:/sbin"
     collector = {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
     return {"PATH": path, "HOME": str(state), "LANG": "C.UTF-8", MARK: str(state), **collector}
 

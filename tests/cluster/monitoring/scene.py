@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp import web
 from tests.cluster.monitoring.prometheus import Prometheus
 from tests.cluster.operator.cast import OperatorProcess, Pods, free_port
-from tests.cluster.operator.stage import Object, Stage, campaign, provider, sent
+from tests.cluster.operator.stage import SLOW, Object, Stage, campaign, provider, sent
 
 from sendonce_cli.simulate import Behaviour, Chances, Simulator, SimulatorSettings, serve
 from sendonce_console.app import build_app
@@ -27,8 +27,6 @@ from sendonce_console.settings import ConsoleSettings
 from sendonce_store.serving import listening
 
 MANY = 400
-# five at once, and then one in ten seconds: it is not over while the others are waited for
-TRICKLE = [{"messages": 1, "periodSeconds": 10, "burst": 10}]
 # a campaign that the next look finds where it was: it must not end while it is looked at
 PATIENT = {"maxAttempts": 50, "initialDelaySeconds": 1, "factor": 1, "maxDelaySeconds": 1}
 # workers start all at once
@@ -98,7 +96,7 @@ def roles() -> tuple[Role, ...]:
         ),
         Role(
             "secretless",
-            provider={"credentialsSecretRef": {"name": "keys"}, "limits": TRICKLE},
+            provider={"credentialsSecretRef": {"name": "keys"}, "limits": SLOW},
         ),
         Role("throttled", Behaviour(chances=Chances(throttle=1.0), retry_after=3.0), campaign={"retry": PATIENT}),
         # half of the addresses are refused, and of the others nobody learns what became of them

@@ -220,6 +220,14 @@ class Stage:
             assert asyncio.get_running_loop().time() < end, f"{what}: not within {seconds:.0f} s"
             await asyncio.sleep(0.1)
 
+    async def until_received(self, count: int) -> None:
+        """Wait for the far end to have got so many, which it knows at once."""
+
+        async def have() -> bool:
+            return self.received().total() >= count
+
+        await self.until_true(have, f"{count} are sent")
+
     async def replicas(self, name: str) -> int | None:
         """How many workers a campaign is to have; None without a Deployment."""
         found = await self.deployment(name)

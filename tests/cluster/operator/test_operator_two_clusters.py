@@ -52,11 +52,7 @@ async def test_a_cluster_that_is_lost_in_the_middle_is_taken_over_from_and_nobod
     document = campaign("spring", count=MANY)
     operator = await stage.operate()
     await stage.apply(provider(stage.simulator, limits=SLOW), document)
-
-    async def some_sent() -> bool:
-        return stage.received().total() >= 3
-
-    await stage.until_true(some_sent, "some are sent")
+    await stage.until_received(3)
     await operator.kill()
     stage.pods.open.clear()
     assert stage.pods.kill() >= 1

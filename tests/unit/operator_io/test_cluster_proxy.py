@@ -7,17 +7,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from tests.cluster.kubectl.person import write_kubeconfig
 
 from sendonce_operator.cluster import open_cluster
-
-KUBECONFIG = """
-apiVersion: v1
-kind: Config
-clusters: [{{name: c, cluster: {{server: "{server}"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
-current-context: c
-"""
 
 
 async def _answer(_: web.Request) -> web.Response:
@@ -32,7 +24,7 @@ async def test_a_proxy_of_the_environment_is_passed_by(tmp_path: Path, monkeypat
     app = web.Application()
     app.router.add_get("/api/v1/namespaces/shop", _answer)
     async with TestServer(app) as server:
-        kubeconfig = tmp_path / "kubeconfig"
-        kubeconfig.write_text(KUBECONFIG.format(server=server.make_url("/").human_repr().rstrip("/")))
+        at = {"server": str(server.make_url("")).rstrip("/")}
+        kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", {"token": "t"}, at)
         async with open_cluster(kubeconfig) as cluster:
             assert await cluster.get("/api/v1/namespaces/shop") == {"kind": "Namespace"}
